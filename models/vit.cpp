@@ -51,7 +51,7 @@ Vector VitEmbeddings::in_rows(bool of_class, const Vector& c) const {
   at::Tensor rows = at::zeros({config_.tokens(), config_.width}, c.local().options().requires_grad(false));
   of_class ? rows.select(0, 0).fill_(1) : rows.narrow(0, 1, config_.tokens() - 1).fill_(1);
   const Space X = spaces().stream("tc").with_shape({config_.tokens(), config_.width});
-  return mul(distribute(X, rows), "tc", c, "c");
+  return mul(constant(distribute(X, rows)), "tc", c, "c");
 }
 
 Vector VitEmbeddings::forward(const Vector& patches) {

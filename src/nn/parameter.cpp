@@ -210,7 +210,7 @@ Vector Parameter::value() const {
     keeper->use(impl_->key);
     return {*impl_->use, impl_->local};
   }
-  return {used_in(), leaf()};
+  return {used_in(), leaf(), !trained()};
 }
 
 Vector Parameter::gradient() const {

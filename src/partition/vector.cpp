@@ -45,6 +45,8 @@ bool same_units(const Space& X, const Space& Y) {
 
 }  // namespace
 
+Vector constant(const Vector& x) { return {x.space(), x.local().detach(), true}; }
+
 std::string conversion_hint(const Space& X, const Space& Y) {
   if (!same_shape(X, Y)) {
     return concat("their shapes differ, ", at::IntArrayRef(X.shape()), " and ", at::IntArrayRef(Y.shape()),
@@ -69,13 +71,19 @@ at::Tensor narrow(const at::Tensor& tensor, const Box& box) {
   return part;
 }
 
-Vector::Vector(Space space, at::Tensor local) : space_(std::move(space)), local_(std::move(local)) {
+Vector::Vector(Space space, at::Tensor local, bool constant)
+    : space_(std::move(space)), local_(std::move(local)), constant_(constant) {
   RIESZ_CHECK(space_.concrete(), "Vector: a vector's space has no dim of any extent, unlike ",
               to_string(space_));
   RIESZ_CHECK(local_.defined(), "Vector: an undefined tensor for ", to_string(space_));
   RIESZ_CHECK(local_.sizes() == at::IntArrayRef(space_.local_shape()),
               "Vector: this worker's tensor has shape ", local_.sizes(), " where ", to_string(space_),
               " gives it ", at::IntArrayRef(space_.local_shape()));
+  if (!local_.is_floating_point() && !local_.is_complex()) constant_ = true;
+  RIESZ_CHECK(!constant_ || !local_.requires_grad(), "Vector: a constant, to which no gradient goes back, of ",
+              to_string(space_),
+              ", but its tensor requires one; it was made from another tensor that does, or requires_grad_() "
+              "was said of a constant's: make such a vector by Vector(space, local)");
 }
 
 const Vector::Slot& Vector::slot() const {
@@ -87,15 +95,17 @@ const Vector::Slot& Vector::slot() const {
 
 Vector operator+(const Vector& x, const Vector& y) {
   check_equal_spaces("x + y", x, y);
-  return {x.space(), at::add(x.local(), y.local())};
+  return {x.space(), at::add(x.local(), y.local()), x.is_constant() && y.is_constant()};
 }
 
 Vector operator-(const Vector& x, const Vector& y) {
   check_equal_spaces("x - y", x, y);
-  return {x.space(), at::sub(x.local(), y.local())};
+  return {x.space(), at::sub(x.local(), y.local()), x.is_constant() && y.is_constant()};
 }
 
-Vector operator*(double c, const Vector& x) { return {x.space(), at::mul(x.local(), c)}; }
+Vector operator*(double c, const Vector& x) {
+  return {x.space(), at::mul(x.local(), c), x.is_constant()};
+}
 
 void check_one_device(const char* what, const Vector& x, const Vector& y) {
   if (!x.space().partition().active() || !y.space().partition().active()) return;
@@ -120,7 +130,7 @@ void check_not_partial(const std::string& what, const Space& space) {
 
 Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f) {
   check_not_partial(what, x.space());
-  return {x.space(), f(x.local())};
+  return {x.space(), f(x.local()), x.is_constant()};
 }
 
 Vector distribute(const Space& X, const at::Tensor& global) {

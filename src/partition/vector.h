@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "riesz/partition/space.h"
 
@@ -19,8 +20,12 @@ namespace riesz {
 class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.
-  Vector(Space space, at::Tensor local);
-  Vector(const Vector& other) : space_(other.space_), local_(other.local_), slot_(other.slot()) {}
+  Vector(Space space, at::Tensor local) : Vector(std::move(space), std::move(local), false) {}
+  /// The same, as a constant if `constant` is true. It is the same on all workers: a function of vectors is a
+  /// constant if they all are. @throws Error if it is a constant whose tensor requires a gradient.
+  Vector(Space space, at::Tensor local, bool constant);
+  Vector(const Vector& other)
+      : space_(other.space_), local_(other.local_), constant_(other.constant_), slot_(other.slot()) {}
   Vector(Vector&&) = default;
   Vector& operator=(const Vector& other) { return *this = Vector(other); }
   Vector& operator=(Vector&&) = default;
@@ -28,6 +33,11 @@ class Vector {
 
   const Space& space() const { return space_; }
   const at::Tensor& local() const { return local_; }
+  /// Is it a constant? No gradient goes back from a constant, on any worker: what is computed from constants
+  /// alone is not recorded, and has no backward. Integers, frozen parameters and what `constant` gives are
+  /// constants, and so is each function of constants alone. All workers know it, unlike `requires_grad` of
+  /// this worker's tensor.
+  bool is_constant() const { return constant_; }
 
   /// A slot that the readers of this vector share, such as for the gathered value; only they know its type.
   /// The vector and its copies have one slot, freed with the last of them.
@@ -39,8 +49,13 @@ class Vector {
 
   Space space_;
   at::Tensor local_;
+  bool constant_;
   mutable Slot slot_;  // nullptr until the vector is copied, or the slot asked for
 };
+
+/// x as a constant, such as a batch of images: no gradient goes back to it. It shares x's memory. Local, but
+/// call it on all workers alike.
+Vector constant(const Vector& x);
 
 /// A hint for messages: how to bring vectors of X and Y into one space.
 std::string conversion_hint(const Space& X, const Space& Y);
@@ -52,7 +67,8 @@ Vector operator-(const Vector& x, const Vector& y);
 /// c·x, in any space.
 Vector operator*(double c, const Vector& x);
 
-/// f applied to each element; `f` maps a tensor to one of the same shape, element by element.
+/// f applied to each element; `f` maps a tensor to one of the same shape, element by element. It is a function
+/// of that tensor alone.
 /// @throws Error naming `what` on a Partial vector: f of a sum is not the sum of f; reduce it first.
 Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f);
 

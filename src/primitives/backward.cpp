@@ -174,6 +174,8 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
 }
 
 Vector gradient(const Vector& x) {
+  RIESZ_CHECK(!x.is_constant(), "gradient: what is asked for is a constant, to which none goes back, of\n  ",
+              to_string(x.space()));
   const bool leaf = x.local().is_leaf();
   RIESZ_CHECK(leaf || x.local().retains_grad(), "gradient: what is asked for was computed, a vector of\n  ",
               to_string(x.space()),

@@ -216,9 +216,9 @@ Chain& Operator::chain_for_gradients() const {
 
 Vector Operator::operator()(const Vector& x) const {
   check_domain(x);
-  if (steps().empty()) return {range(), x.local()};
+  if (steps().empty()) return {range(), x.local(), x.is_constant()};
   const at::Tensor& local = x.local();
-  if (!recorded(local)) return {range(), run(*this, local)};
+  if (!recorded(x)) return {range(), run(*this, local), x.is_constant()};
   if (!communicates()) {
     return {range(), detail::apply(*this, local, no_elements(local.options())).y};
   }

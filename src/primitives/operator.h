@@ -53,6 +53,8 @@ class Operator {
   /// True if a call with x would be recorded for gradients. Gradients must be enabled, and x floating or
   /// complex. In a chain every such x is recorded, for another worker's part of x may have a gradient;
   /// outside, only if x requires one.
+  /// A constant is never recorded.
+  bool recorded(const Vector& x) const { return !x.is_constant() && recorded(x.local()); }
   bool recorded(const at::Tensor& x) const;
   /// The current chain. @throws Error saying what to do if there is none.
   Chain& chain_for_gradients() const;

@@ -204,6 +204,7 @@ struct Pending::Impl {
   std::uint64_t tape = 0;  // of which chain; 0: not recorded
   Started started;
   DeviceStream stream = {};  // of what is ready
+  bool constant = false;
 };
 
 Pending::Pending(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -217,11 +218,12 @@ Pending Operator::start(const Vector& x) const {
     return Pending(std::make_unique<Pending::Impl>(
         Pending::Impl{(*this)(x), range(), 0, {}, DeviceStream(x.local().device())}));
   const at::Tensor& local = x.local();
-  Chain* chain = recorded(local) ? &chain_for_gradients() : nullptr;
+  Chain* chain = recorded(x) ? &chain_for_gradients() : nullptr;
   const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();
   const at::AutoGradMode mode(chain != nullptr);
   auto impl = std::make_unique<Pending::Impl>(Pending::Impl{
       std::nullopt, range(), chain == nullptr ? 0 : chain->tape(), riesz::start(*this, local, token)});
+  impl->constant = x.is_constant();
   if (chain != nullptr) chain->advance(impl->started.token);
   return Pending(std::move(impl));
 }
@@ -247,7 +249,8 @@ Vector Pending::wait() {
     return *impl->ready;
   }
   const std::string text = to_string(impl->started.halves->A);
-  if (impl->tape == 0) return {impl->range, impl->started.halves->application->result()};
+  if (impl->tape == 0)
+    return {impl->range, impl->started.halves->application->result(), impl->constant};
   Chain* chain = Chain::current();
   RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->tape() == impl->tape,
               "Pending::wait: ", text,

@@ -80,7 +80,7 @@ std::vector<Vector> together(const std::vector<Operator>& operators, const std::
   for (std::size_t i = 0; i < xs.size(); ++i) {
     operators[i].check_domain(xs[i]);
     values.push_back(xs[i].local());
-    recorded = recorded || operators[i].recorded(values.back());
+    recorded = recorded || operators[i].recorded(xs[i]);
     communicates = communicates || operators[i].communicates();
   }
   Results results;
@@ -94,7 +94,8 @@ std::vector<Vector> together(const std::vector<Operator>& operators, const std::
     chain.advance(results.token);
   }
   std::vector<Vector> ys;
-  for (std::size_t i = 0; i < xs.size(); ++i) ys.emplace_back(operators[i].range(), results.values[i]);
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    ys.emplace_back(operators[i].range(), results.values[i], !recorded && xs[i].is_constant());
   return ys;
 }
 

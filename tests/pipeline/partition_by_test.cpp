@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "random_tree.h"
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {

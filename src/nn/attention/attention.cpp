@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/unbind.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -113,21 +114,29 @@ struct Masks {
 
 /// Of K and V packed, which move together.
 at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
-                         const Vector& kv, const Masks& masks, const AttentionSettings& settings) {
+                         const Vector& kv, const Masks& masks, const AttentionSettings& settings,
+                         bool constant) {
   const auto& [visibility, scale, dropout] = settings;
   const at::Tensor read = prepared->read_packed(kv).local();
   if (prepared->ring)
-    return detail::ring_attention(prepared, {q, read, masks.added, masks.seen}, visibility, scale, dropout);
-  if (!kv.space().partition().active()) return detail::elsewhere(kv.space(), {q, read}).local();
+    return detail::ring_attention(prepared, {q, read, masks.added, masks.seen, constant}, visibility, scale,
+                                  dropout);
+  if (!kv.space().partition().active()) return detail::elsewhere(kv.space(), {q, read}, constant).local();
   const std::vector<at::Tensor> parts = at::unbind(read);
   return detail::local_attention(*prepared, {q, parts[0], parts[1], masks.added, masks.seen}, visibility,
                                  scale, dropout);
 }
 
 /// Must they move together, or take their gradients' way together?
-bool moves_packed(const PreparedAttention& prepared, const at::Tensor& k, const at::Tensor& v) {
+bool moves_packed(const PreparedAttention& prepared, const Vector& k, const Vector& v) {
   const Operator& read = prepared.read;
   return prepared.ring || read.sends() || (read.communicates() && (read.recorded(k) || read.recorded(v)));
+}
+
+/// Is no operand of a call anything but a constant?
+bool all_constant(const std::vector<Vector>& operands, const AttentionOptions& options) {
+  return (!options.mask || options.mask->is_constant()) &&
+         std::all_of(operands.begin(), operands.end(), [](const Vector& x) { return x.is_constant(); });
 }
 
 }  // namespace
@@ -138,17 +147,22 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
   const AttentionSettings settings(options, q.space());
   const Masks masks(prepared->plan, options);
-  const bool active = q.space().partition().active();
-  if (moves_packed(*prepared, k.local(), v.local())) {
+  const bool active = q.space().partition().active(), constant = all_constant({q, k, v}, options);
+  if (moves_packed(*prepared, k, v)) {
+    const bool of_kv = k.is_constant() && v.is_constant();
     const at::Tensor kv = active ? at::stack({k.local(), v.local()})
-                                 : detail::elsewhere(k.space(), {k.local(), v.local()}).local();
-    return {q.space(),
-            attend_packed(prepared, q.local(), Vector(detail::packed(k.space()), kv), masks, settings)};
+                                 : detail::elsewhere(k.space(), {k.local(), v.local()}, of_kv).local();
+    return {
+        q.space(),
+        attend_packed(prepared, q.local(), {detail::packed(k.space()), kv, of_kv}, masks, settings, constant),
+        constant};
   }
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
-  if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values});
-  return {q.space(), detail::local_attention(*prepared, {q.local(), keys, values, masks.added, masks.seen},
-                                             settings.visibility, settings.scale, settings.dropout)};
+  if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values}, constant);
+  return {q.space(),
+          detail::local_attention(*prepared, {q.local(), keys, values, masks.added, masks.seen},
+                                  settings.visibility, settings.scale, settings.dropout),
+          constant};
 }
 
 Vector attention(const Vector& qkv, const AttentionOptions& options) {
@@ -163,17 +177,21 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
   const AttentionSettings settings(options, Q);
   const Masks masks(prepared->plan, options);
+  const bool constant = all_constant({qkv}, options);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
-    return Vector(Q, attend_packed(prepared, q, Vector(detail::packed(Q), kv), masks, settings));
+    const Vector packed(detail::packed(Q), kv, qkv.is_constant());
+    return Vector(Q, attend_packed(prepared, q, packed, masks, settings, constant), constant);
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
-  if (moves_packed(*prepared, qkv.local(), qkv.local())) {
+  if (moves_packed(*prepared, qkv, qkv)) {
     const std::vector<at::Tensor> parts = at::split_with_sizes(qkv.local(), {1, 2});
     return of_packed(parts[0].squeeze(0), parts[1]);
   }
   const std::vector<at::Tensor> parts = at::unbind(qkv.local());
-  return {Q, detail::local_attention(*prepared, {parts[0], parts[1], parts[2], masks.added, masks.seen},
-                                     settings.visibility, settings.scale, settings.dropout)};
+  return {Q,
+          detail::local_attention(*prepared, {parts[0], parts[1], parts[2], masks.added, masks.seen},
+                                  settings.visibility, settings.scale, settings.dropout),
+          constant};
 }
 
 }  // namespace riesz

@@ -12,11 +12,13 @@ namespace riesz::detail {
 
 /// The local operands of ring attention, with K and V packed. `mask` broadcasts against the probabilities of
 /// q's rows and all columns, and `seen`, of (B, S), says which keys are seen; both may be undefined.
+/// `constant`: all of them are parts of constants.
 struct RingOperands {
   at::Tensor q;
   at::Tensor kv;
   at::Tensor mask;
   at::Tensor seen;
+  bool constant = false;
 };
 
 /// Attention where q's T and k's S are sharded on one axis of p workers (Liu et al., 2310.01889). K and V go

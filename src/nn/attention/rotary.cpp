@@ -46,13 +46,14 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   check_whole_width(X, dims);
   check_scaling(options);
   if (dims == 0) return x;
-  if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
+  if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
   const at::Tensor all = x.local().to(accumulation_type(x.local().scalar_type()));
   RotaryOptions said = options;
   said.dims = dims;
   const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
   const detail::RotaryTurns turns = detail::rotary_turns(positions, said, all.options());
-  if (detail::is_row_turns(x.local())) return {X, detail::row_turns(x.local(), turns, options.pairs)};
+  if (detail::is_row_turns(x.local())) 
+    return {X, detail::row_turns(x.local(), turns, options.pairs), x.is_constant()};
   const auto& [cosine, sine] = turns;
   const int pair = options.pairs == RotaryPairs::neighbours ? -1 : -2;
   const at::Tensor pairs = all.narrow(-1, 0, dims)
@@ -64,7 +65,7 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
       at::stack({a.mul(cosine).sub(b.mul(sine)), b.mul(cosine).add(a.mul(sine))}, pair).flatten(-2);
   const std::int64_t rest = X.shape().back() - dims;
   const at::Tensor y = rest == 0 ? turned : at::cat({turned, all.narrow(-1, dims, rest)}, -1);
-  return {X, y.to(x.local().scalar_type())};
+  return {X, y.to(x.local().scalar_type()), x.is_constant()};
 }
 
 }  // namespace riesz

@@ -32,26 +32,40 @@ using detail::SharedFace;
 using detail::SharedRead;
 using detail::SharedX;
 
-Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token);
+/// Which operands have a gradient on any worker: those that are no constants.
+struct Varied {
+  bool x, w;
+};
 
-/// Of x, w and the token. It saves the operands as given, and reads ȳ once for both gradients.
+Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token,
+              Varied varied);
+
+/// Of x, w and the token. It saves the operands that a gradient needs as given, and reads ȳ once for both
+/// gradients. A constant has no gradient, so nothing of it is computed or sent, and the other operand is not
+/// kept.
 class ContractionNode : public detail::Node {
  public:
-  ContractionNode(Contraction form, const SharedX& x)
-      : form_(std::move(form)), gathered_x_(x.gathered), group_(x.group), first_(x.first) {}
+  ContractionNode(Contraction form, const SharedX& x, Varied varied)
+      : form_(std::move(form)),
+        varied_(varied),
+        gathered_x_(x.gathered),
+        group_(x.group),
+        first_(x.first) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor &x = inputs[0], &w = inputs[1];
     const ContractionOptions& options = form_.plan().options;
-    if (options.w_is_parameter) later_ = detail::current_queue();
+    if (options.w_is_parameter && varied_.w) later_ = detail::current_queue();
     if (later_) parameter_ = w;  // what is saved may come back as another handle of it
     const auto shared_x = std::exchange(gathered_x_, nullptr);  // not to live until backward
     Operands gathered{shared_x ? *shared_x : at::Tensor(), at::Tensor(), at::Tensor()};
     const at::Tensor y = faces(form_.plan(), {2}, {x, w, at::Tensor()}, gathered)[2];
     if (shared_x) *shared_x = gathered[0];
-    const bool keep_x = options.keep_x && form_.read(0).sends();
-    const bool keep_w = options.keep_w && form_.read(1).sends();
-    save({x, w, keep_x ? gathered[0] : at::Tensor(), keep_w ? gathered[1] : at::Tensor()});
+    const bool keep_x = varied_.w && options.keep_x && form_.read(0).sends();
+    const bool keep_w = varied_.x && options.keep_w && form_.read(1).sends();
+    type_of_x_ = x.scalar_type(), type_of_w_ = w.scalar_type();
+    save({varied_.w ? x : at::Tensor(), varied_.x ? w : at::Tensor(), keep_x ? gathered[0] : at::Tensor(),
+          keep_w ? gathered[1] : at::Tensor()});
     return {y.is_same(x) || y.is_same(w) ? y.alias() : y, at::empty({0}, inputs[2].options())};
   }
 
@@ -60,12 +74,15 @@ class ContractionNode : public detail::Node {
     if (at::GradMode::is_enabled()) return differentiable(given[0], given[1], gradients[0], gradients[1]);
     // A face that communicates is computed on every worker, whatever this one needs: its peers may need it.
     std::vector<std::size_t> wanted;
-    if (needs_gradient(0) || moves(1, 2, 0)) wanted.push_back(0);
-    const bool w_face = needs_gradient(1) || moves(0, 2, 1);
+    if (varied_.x && (needs_gradient(0) || moves(1, 2, 0))) wanted.push_back(0);
+    const bool w_face = varied_.w && (needs_gradient(1) || moves(0, 2, 1));
     const bool later = later_ && detail::is_open(*later_);
     if (w_face && !later) wanted.push_back(1);
     Operands gathered{given[2], given[3], at::Tensor()};
-    const Operands results = gradients_of(wanted, {given[0], given[1], gradients[0]}, gathered);
+    const Operands results = gradients_of(wanted,
+                                          {of_type(given[0], type_of_x_, gradients[0]),
+                                           of_type(given[1], type_of_w_, gradients[0]), gradients[0]},
+                                          gathered);
     if (w_face && later)
       defer(*later_, form_.plan(), parameter_, {given[0], at::Tensor(), gradients[0]},
             {given[2], at::Tensor(), gathered[2]}, group_);
@@ -73,6 +90,11 @@ class ContractionNode : public detail::Node {
   }
 
  private:
+  /// What is not kept, for the type of its gradient.
+  static at::Tensor of_type(const at::Tensor& operand, at::ScalarType type, const at::Tensor& ybar) {
+    return operand.defined() ? operand : at::empty({0}, ybar.options().dtype(type));
+  }
+
   bool moves(int i, int j, int k) const {
     return form_.read(i).sends() || form_.read(j).sends() || adjoint(form_.read(k)).sends();
   }
@@ -95,13 +117,19 @@ class ContractionNode : public detail::Node {
 
   std::vector<at::Tensor> differentiable(const at::Tensor& x, const at::Tensor& w, const at::Tensor& ybar,
                                          const at::Tensor& token) const {
-    const Applied xbar = value(form_.permuted(1, 2, 0, x.scalar_type()), {w, nullptr, nullptr}, ybar, token);
-    const Applied wbar =
-        value(form_.permuted(0, 2, 1, w.scalar_type()), {x, nullptr, nullptr}, ybar, xbar.token);
+    Applied xbar{{}, token}, wbar;
+    if (varied_.x)
+      xbar = value(form_.permuted(1, 2, 0, type_of_x_), {w, nullptr, nullptr}, ybar, token, {varied_.w, true});
+    wbar.token = xbar.token;
+    if (varied_.w)
+      wbar = value(form_.permuted(0, 2, 1, type_of_w_), {x, nullptr, nullptr}, ybar, xbar.token,
+                   {varied_.x, true});
     return {xbar.y, wbar.y, wbar.token};
   }
 
   Contraction form_;
+  Varied varied_;
+  at::ScalarType type_of_x_ = at::kFloat, type_of_w_ = at::kFloat;
   std::shared_ptr<detail::DeferredQueue> later_;
   at::Tensor parameter_;  // w, where its gradient may be put off
   std::shared_ptr<at::Tensor> gathered_x_;
@@ -109,14 +137,16 @@ class ContractionNode : public detail::Node {
   bool first_;
 };
 
-Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token) {
+Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, const at::Tensor& token,
+              Varied varied) {
   const std::vector<at::Tensor> results =
-      detail::record(std::make_shared<ContractionNode>(form, x), {x.given, w, token});
+      detail::record(std::make_shared<ContractionNode>(form, x, varied), {x.given, w, token});
   return {results[0], results[1]};
 }
 
-SharedX shared_x_in(const Contraction& form, const Vector& x) {
-  return detail::shared_x(x, form.read(0), form.plan().options.compute_type, form.plan().stream.has_value());
+SharedX shared_x_in(const Contraction& form, const Vector& x, bool recorded) {
+  return detail::shared_x(x, form.read(0), form.plan().options.compute_type, form.plan().stream.has_value(),
+                          recorded);
 }
 
 void check_real(const Contraction& form, const char* which, const Vector& x) {
@@ -126,7 +156,7 @@ void check_real(const Contraction& form, const char* which, const Vector& x) {
 }
 
 at::Tensor unrecorded(const Contraction& form, const Vector& x, const Vector& w) {
-  const SharedX mine = shared_x_in(form, x);
+  const SharedX mine = shared_x_in(form, x, false);
   Operands gathered{mine.gathered ? *mine.gathered : at::Tensor(), at::Tensor(), at::Tensor()};
   const at::Tensor y = faces(form.plan(), {2}, {mine.given, w.local(), at::Tensor()}, gathered)[2];
   if (mine.gathered) *mine.gathered = gathered[0];
@@ -205,7 +235,9 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
   check_real(*this, "x", x);
   check_real(*this, "w", w);
   check_one_device("contract", x, w);
-  if (!at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w)};
+  const Varied varied{!x.is_constant(), !w.is_constant()};
+  const bool constant = !varied.x && !varied.w;
+  if (constant || !at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w), constant};
   RIESZ_CHECK(
       !x.local().is_complex() && !w.local().is_complex(), "contract ", detail::spec_of(indices()),
       ": no gradients of complex operands; record none (at::NoGradGuard guard;), or contract their real and "
@@ -215,10 +247,10 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
               " communicates while gradients are recorded, but outside "
               "a chain: open one around the computation of a loss (riesz::Chain chain;), or record none "
               "(at::NoGradGuard guard;)");
-  const SharedX mine = shared_x_in(*this, x);
+  const SharedX mine = shared_x_in(*this, x, true);
   const at::Tensor token =
       chain != nullptr ? chain->token(x.local().device()) : at::empty({0}, mine.given.options());
-  Applied applied = value(*this, mine, w.local(), token);
+  Applied applied = value(*this, mine, w.local(), token, varied);
   leave_to_others(x, read(0), mine);
   if (chain != nullptr) chain->advance(applied.token);
   return {range(), applied.y};

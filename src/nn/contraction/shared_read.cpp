@@ -87,7 +87,7 @@ at::Tensor cast_once(Known& known, const at::Tensor& x, at::ScalarType type) {
 }
 
 /// The read of this kind that is there still.
-const Read* find(const Known& known, const Operator& by, at::ScalarType type) {
+Read* find(Known& known, const Operator& by, at::ScalarType type) {
   const auto found = std::find_if(known.reads.begin(), known.reads.end(), [&](const Read& read) {
     return read.type == type && read.gathered->defined() && read.by == by;
   });
@@ -110,7 +110,8 @@ void SharedRead::end(int backward) {
   if (const auto gathered = gathered_.lock()) gathered->reset();
 }
 
-SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels) {
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels,
+                 bool recorded) {
   const at::Tensor& local = x.local();
   const bool cast = type && local.scalar_type() != *type;
   const bool shared = !in_panels && can_be_shared(read);
@@ -121,20 +122,23 @@ SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::Scalar
   Known& known = known_of(x, span);
   const at::Tensor given = cast ? cast_once(known, local, *type) : local;
   if (!shared) return {given, nullptr, nullptr};
-  const Read* others = find(known, read, given.scalar_type());
+  Read* others = find(known, read, given.scalar_type());
   if (others == nullptr) {
     auto gathered = std::make_shared<at::Tensor>();
-    return {given, gathered, at::GradMode::is_enabled() ? std::make_shared<SharedRead>(gathered) : nullptr};
+    return {given, gathered, recorded ? std::make_shared<SharedRead>(gathered) : nullptr};
   }
   RIESZ_CHECK(
       others->of == State(local), "contract: x, in ", to_string(x.space()),
       ", was written to, or began to require a gradient, since another contraction read it, and both share "
       "what was read; make a vector of its own of it: Vector(x.space(), x.local())");
-  return {given, others->gathered, others->group, false};
+  // Those before may all be of constants, which do not go back.
+  const bool first = recorded && others->group == nullptr;
+  if (first) others->group = std::make_shared<SharedRead>(others->gathered);
+  return {given, others->gathered, recorded ? others->group : nullptr, first, false};
 }
 
 void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine) {
-  if (!mine.gathered || !mine.first) return;
+  if (!mine.gathered || !mine.reads) return;
   const std::lock_guard lock(of_all());
   Known& known = known_of(x, span_here());
   std::erase_if(known.reads, [](const Read& old) { return !old.gathered->defined(); });

@@ -44,15 +44,19 @@ struct SharedX {
   std::shared_ptr<at::Tensor> gathered;
   /// The contractions that read x alike, if this one is recorded; else nullptr.
   std::shared_ptr<SharedRead> group;
-  /// Is this the first that read x?
+  /// Is this the first of them, which goes back last?
   bool first = true;
+  /// Does this one read x, for others?
+  bool reads = true;
 };
 
 /// The shared read of x for a contraction that reads it by `read` as `type`. Recorded calls share within one
 /// recording of a chain; others within one call of the outermost layer. It follows from the program alone, so
 /// it is the same on all workers. With `in_panels` x is not read whole, and only its cast is shared.
+/// `recorded`: this contraction goes back.
 /// @throws Error where x was written to, or began to require a gradient, since it was read.
-SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels);
+SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::ScalarType> type, bool in_panels,
+                 bool recorded);
 
 /// Leaves `*mine.gathered`, which the first contraction has read of x, to the others while a handle of x
 /// lives.

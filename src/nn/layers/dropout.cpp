@@ -49,8 +49,8 @@ Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
   const Space& X = x.space();
   check_not_partial("dropout " + path(), X);
-  if (!X.partition().active()) return detail::elsewhere(X, {x.local()});
-  return {X, detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank())))};
+  if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
+  return {X, detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank()))), x.is_constant()};
 }
 
 std::string Dropout::describe() const { return concat("Dropout with probability ", p_); }

@@ -159,7 +159,7 @@ Vector Embedding::forward(const Vector& ids) {
   const Vector read_ids = (*read_ids_)(ids);
   const Vector rows = plan_->read(1)(w);
   const Operator write = adjoint(plan_->read(2));
-  return write(Vector(write.domain(), look_up(read_ids.local(), rows)));
+  return write(Vector(write.domain(), look_up(read_ids.local(), rows), rows.is_constant()));
 }
 
 std::string Embedding::describe() const { return "Embedding with a table of " + to_string(weight_.space()); }

@@ -192,8 +192,9 @@ Vector Linear::forward(const Vector& x, const Activation& a) {
 Vector Linear::with_bias(const Vector& y) const {
   const at::Tensor b =
       detail::read_beside("add", detail::BesideAs::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
-  if (!y.space().partition().active()) return detail::elsewhere(y.space(), {y.local(), b});
-  return {y.space(), at::add(y.local(), b.to(y.local().scalar_type()))};
+  const bool constant = y.is_constant() && !bias_->trained();
+  if (!y.space().partition().active()) return detail::elsewhere(y.space(), {y.local(), b}, constant);
+  return {y.space(), at::add(y.local(), b.to(y.local().scalar_type())), constant};
 }
 
 std::string Linear::describe() const {

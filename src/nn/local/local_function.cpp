@@ -101,13 +101,6 @@ Tensors all_of(const std::vector<Operator>& operators, const Tensors& xs) {
   return results;
 }
 
-std::vector<std::size_t> with_gradient(const Tensors& xs) {
-  std::vector<std::size_t> which;
-  for (std::size_t i = 0; i < xs.size(); ++i)
-    if (has_gradient(xs[i])) which.push_back(i);
-  return which;
-}
-
 Tensors chosen(const Tensors& xs, const std::vector<std::size_t>& which) {
   Tensors some;
   for (const std::size_t i : which) some.push_back(xs[i]);
@@ -117,7 +110,9 @@ Tensors chosen(const Tensors& xs, const std::vector<std::size_t>& which) {
 /// Of the inputs and the token. It saves the inputs as given; backward reads them again, and calls f again.
 class LocalFunctionNode : public detail::Node {
  public:
-  explicit LocalFunctionNode(std::shared_ptr<const LocalPlan> plan) : plan_(std::move(plan)) {}
+  /// `varied`: the inputs that have gradients.
+  LocalFunctionNode(std::shared_ptr<const LocalPlan> plan, std::vector<std::size_t> varied)
+      : plan_(std::move(plan)), varied_(std::move(varied)) {}
 
   Tensors forward(const Tensors& inputs) override {
     const Tensors xs(inputs.begin(), inputs.end() - 1);
@@ -136,18 +131,17 @@ class LocalFunctionNode : public detail::Node {
     zs = all_of(reads, zs);
     const at::Tensor ybar = zs.back();
     zs.pop_back();
-    const std::vector<std::size_t> which = with_gradient(xs);
-    const Tensors zbars = local_gradients(zs, which, ybar);
+    const Tensors zbars = local_gradients(zs, ybar);
     std::vector<Operator> back;
-    for (const std::size_t i : which) back.push_back(adjoint(plan_->reads[i]));
-    return placed(all_of(back, zbars), which, xs.size(), gradients[1]);
+    for (const std::size_t i : varied_) back.push_back(adjoint(plan_->reads[i]));
+    return placed(all_of(back, zbars), xs.size(), gradients[1]);
   }
 
  private:
-  Tensors local_gradients(Tensors& zs, const std::vector<std::size_t>& which, const at::Tensor& ybar) const {
-    for (const std::size_t i : which) zs[i] = zs[i].detach().requires_grad_();
+  Tensors local_gradients(Tensors& zs, const at::Tensor& ybar) const {
+    for (const std::size_t i : varied_) zs[i] = zs[i].detach().requires_grad_();
     const at::AutoGradMode on(true);
-    return detail::vector_jacobian(computed(*plan_, zs), chosen(zs, which), ybar, false);
+    return detail::vector_jacobian(computed(*plan_, zs), chosen(zs, varied_), ybar, false);
   }
 
   Tensors differentiable(const Tensors& xs, const at::Tensor& ybar, at::Tensor token) const {
@@ -156,17 +150,17 @@ class LocalFunctionNode : public detail::Node {
       token = applied.token;
       return applied.y;
     };
-    const std::vector<std::size_t> which = with_gradient(xs);
     Tensors zs;
     for (std::size_t i = 0; i < xs.size(); ++i) {
-      zs.push_back(has_gradient(xs[i]) ? apply(plan_->reads[i], xs[i]) : unrecorded(plan_->reads[i], xs[i]));
-      if (has_gradient(xs[i]) && !zs.back().requires_grad()) zs.back() = zs.back().detach().requires_grad_();
+      const bool varied = std::find(varied_.begin(), varied_.end(), i) != varied_.end();
+      zs.push_back(varied ? apply(plan_->reads[i], xs[i]) : unrecorded(plan_->reads[i], xs[i]));
+      if (varied && !zs.back().requires_grad()) zs.back() = zs.back().detach().requires_grad_();
     }
     const at::Tensor read_ybar = apply(adjoint(plan_->write), ybar);
-    Tensors results = detail::vector_jacobian(computed(*plan_, zs), chosen(zs, which), read_ybar, true);
-    for (std::size_t i = 0; i < which.size(); ++i)
-      results[i] = apply(adjoint(plan_->reads[which[i]]), results[i]);
-    return placed(results, which, xs.size(), token);
+    Tensors results = detail::vector_jacobian(computed(*plan_, zs), chosen(zs, varied_), read_ybar, true);
+    for (std::size_t i = 0; i < varied_.size(); ++i)
+      results[i] = apply(adjoint(plan_->reads[varied_[i]]), results[i]);
+    return placed(results, xs.size(), token);
   }
 
   static at::Tensor unrecorded(const Operator& A, const at::Tensor& x) {
@@ -174,15 +168,15 @@ class LocalFunctionNode : public detail::Node {
     return A(Vector(A.domain(), x)).local();
   }
 
-  static Tensors placed(const Tensors& gradients, const std::vector<std::size_t>& which, std::size_t inputs,
-                        const at::Tensor& token) {
+  Tensors placed(const Tensors& gradients, std::size_t inputs, const at::Tensor& token) const {
     Tensors all(inputs);
-    for (std::size_t i = 0; i < which.size(); ++i) all[which[i]] = gradients[i];
+    for (std::size_t i = 0; i < varied_.size(); ++i) all[varied_[i]] = gradients[i];
     all.push_back(token);
     return all;
   }
 
   std::shared_ptr<const LocalPlan> plan_;
+  std::vector<std::size_t> varied_;
 };
 
 std::vector<Operator> reads_as(const std::vector<LocalOperand>& inputs) {
@@ -216,14 +210,16 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
     RIESZ_CHECK(xs[i].space() == reads()[i].domain(), "local function ", name(), " takes, as its input ", i,
                 ", vectors of\n  ", to_string(reads()[i].domain()), "\nnot of\n  ", to_string(xs[i].space()));
   Tensors inputs;
+  std::vector<std::size_t> varied;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     inputs.push_back(xs[i].local());
+    if (!xs[i].is_constant()) varied.push_back(i);
     if (!has_gradient(inputs.back()))
       detail::check_operand(concat("local function ", name(), ": input ", i), xs[i]);
   }
-  if (!at::GradMode::is_enabled()) {
+  if (!at::GradMode::is_enabled() || varied.empty()) {
     const at::Tensor z = computed(*plan_, all_of(reads(), inputs));
-    return {write().range(), all_of({write()}, {z}).front()};
+    return {write().range(), all_of({write()}, {z}).front(), varied.empty()};
   }
   const bool moves = std::any_of(reads().begin(), reads().end(), [](const Operator& A) { return A.sends(); });
   if (!moves || plan_->options.keep) {
@@ -237,7 +233,7 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
       " communicates while gradients are recorded, but outside a chain: open one around the computation of a "
       "loss (riesz::Chain chain;), or record none (at::NoGradGuard guard;)");
   inputs.push_back(chain->token(inputs.front().device()));
-  const Tensors results = detail::record(std::make_shared<LocalFunctionNode>(plan_), inputs);
+  const Tensors results = detail::record(std::make_shared<LocalFunctionNode>(plan_, std::move(varied)), inputs);
   chain->advance(results[1]);
   return {write().range(), results[0]};
 }

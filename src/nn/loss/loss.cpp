@@ -72,7 +72,7 @@ LossCount::operator std::int64_t() const { return there_.defined() ? host_value(
 Vector LossCount::divide(const Vector& x) const {
   if (!there_.defined()) return (1.0 / static_cast<double>(number_ > 0 ? number_ : 1)) * x;
   const at::Tensor factor = there_.clamp_min(1).to(at::kDouble).reciprocal();
-  return {x.space(), x.local().mul(factor.to(x.local().scalar_type()))};
+  return {x.space(), x.local().mul(factor.to(x.local().scalar_type())), x.is_constant()};
 }
 
 Loss l1_loss(const Vector& x, const Vector& y) {

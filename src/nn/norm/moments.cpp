@@ -39,8 +39,9 @@ class NormalisedNode : public Node {
     const at::Tensor ybar = to_accumulation_type(gradients[0]);
     const at::Tensor xbar = ybar.mul(weight).mul(scale), products = ybar.mul(centred(x, mean));
     return {xbar, mean.defined() ? xbar.sum({-1}, true).neg() : at::Tensor(),
-            products.mul(weight).sum({-1}, true), at::sum_to(products.mul(scale), weight.sizes()),
-            bias.defined() ? at::sum_to(ybar, bias.sizes()) : at::Tensor()};
+            products.mul(weight).sum({-1}, true),
+            needs_gradient(3) ? at::sum_to(products.mul(scale), weight.sizes()) : at::Tensor(),
+            bias.defined() && needs_gradient(4) ? at::sum_to(ybar, bias.sizes()) : at::Tensor()};
   }
 };
 
@@ -89,7 +90,7 @@ std::string letters_of(const Space& X) {
   return std::string("abcdefghijklmnopqrstuvwxyz").substr(0, static_cast<std::size_t>(X.dims()));
 }
 
-at::Tensor row_mean(const Space& X, const at::Tensor& sums) {
+at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant) {
   const auto n = static_cast<double>(X.shape().back());
   std::vector<int> rows;
   for (int dim = 0; dim + 1 < X.dims(); ++dim) rows.push_back(dim);
@@ -97,7 +98,7 @@ at::Tensor row_mean(const Space& X, const at::Tensor& sums) {
   for (const std::string& axis : sharding_axes(X, X.dims() - 1)) copies = copies.copied(axis);
   Space terms = copies;
   for (const std::string& axis : sharding_axes(X, X.dims() - 1)) terms = terms.partial(axis);
-  const at::Tensor all = between(terms, copies)(Vector(terms, sums)).local();
+  const at::Tensor all = between(terms, copies)(Vector(terms, sums, constant)).local();
   return X.partition().active() ? all.div(n).unsqueeze(-1) : sums;
 }
 

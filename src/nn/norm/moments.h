@@ -25,9 +25,9 @@ std::string letters_of(const Space& X);
 /// sums are added over the axes that shard that dim, and every worker gets the mean, Copied. Each worker uses
 /// it beside its own piece of the row, so the gradients of the copies are added. A worker outside X's
 /// partition gives and gets a tensor without elements. Cost, with m rows on a worker: an AllReduce of m
-/// elements where the dim is sharded, and one in backward; else nothing. Collective over the axes that shard
-/// the last dim. Differentiable.
-at::Tensor row_mean(const Space& X, const at::Tensor& sums);
+/// elements where the dim is sharded, and one in backward unless x is a constant; else nothing. Collective
+/// over the axes that shard the last dim. Differentiable.
+at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant = false);
 
 /// The factors of a norm of local rows (…, n): a mean and a scale for each row, (…, 1), and a weight and a
 /// bias for each column, which broadcast. An undefined mean or bias is zero.

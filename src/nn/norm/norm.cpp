@@ -53,15 +53,17 @@ Vector LayerNorm::forward(const Vector& x) {
   check_one_device("LayerNorm", x, w);
   const at::Tensor weight = beside_rows("LayerNorm", detail::BesideAs::product, X, letters_, w);
   const at::Tensor bias = beside_rows("LayerNorm", detail::BesideAs::sum, X, letters_, bias_.value());
+  const bool constant = x.is_constant() && w.is_constant() && !bias_.trained();
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return detail::elsewhere(X, {x.local(), weight, bias});
-    return {X, detail::row_norm(x.local(), weight, bias, epsilon_)};
+    if (!here) return detail::elsewhere(X, {x.local(), weight, bias}, constant);
+    return {X, detail::row_norm(x.local(), weight, bias, epsilon_), constant};
   }
-  const at::Tensor mean = detail::row_mean(X, row_sums(x));
-  const at::Tensor variance = detail::row_mean(X, row_squares(x, mean));
-  if (!here) return detail::elsewhere(X, {x.local(), weight, bias});
-  return {X, detail::normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias})};
+  const at::Tensor mean = detail::row_mean(X, row_sums(x), x.is_constant());
+  const at::Tensor variance = detail::row_mean(X, row_squares(x, mean), x.is_constant());
+  if (!here) return detail::elsewhere(X, {x.local(), weight, bias}, constant);
+  return {X, detail::normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias}),
+          constant};
 }
 
 std::string LayerNorm::describe() const { return concat("LayerNorm over the last dim, epsilon ", epsilon_); }
@@ -83,14 +85,15 @@ Vector RmsNorm::forward(const Vector& x) {
   const Vector w = weight_.value();
   check_one_device("RmsNorm", x, w);
   const at::Tensor weight = beside_rows("RmsNorm", detail::BesideAs::product, X, letters_, w);
+  const bool constant = x.is_constant() && w.is_constant();
   const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return detail::elsewhere(X, {x.local(), weight});
-    return {X, detail::row_norm(x.local(), weight, {}, epsilon_)};
+    if (!here) return detail::elsewhere(X, {x.local(), weight}, constant);
+    return {X, detail::row_norm(x.local(), weight, {}, epsilon_), constant};
   }
-  const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}));
-  if (!here) return detail::elsewhere(X, {x.local(), weight});
-  return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}})};
+  const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}), x.is_constant());
+  if (!here) return detail::elsewhere(X, {x.local(), weight}, constant);
+  return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}}), constant};
 }
 
 std::string RmsNorm::describe() const { return concat("RmsNorm over the last dim, epsilon ", epsilon_); }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/pointwise/pointwise.h"
 
+#include <algorithm>
+
 #include "riesz/comm/error.h"
 #include "riesz/nn/pointwise/record.h"
 #include "riesz/nn/vectors/beside.h"
@@ -16,9 +18,12 @@ void check_type(const std::string& name, const Vector& x) {
               ", which must be real floating-point numbers; cast(x, type) makes others");
 }
 
-Vector applied(const Formula& formula, const Space& X, const std::vector<at::Tensor>& locals) {
-  if (!X.partition().active()) return elsewhere(X, locals);
-  return {X, recorded_pointwise(formula, locals)};
+/// `locals` of `xs`, as they are read in X.
+Vector applied(const Formula& formula, const Space& X, const std::vector<Vector>& xs,
+               const std::vector<at::Tensor>& locals) {
+  const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
+  if (!X.partition().active()) return elsewhere(X, locals, constant);
+  return {X, recorded_pointwise(formula, locals), constant};
 }
 
 std::vector<std::string> groups_of(const std::string& indices) {
@@ -45,7 +50,7 @@ Vector pointwise_of(const Formula& formula, const std::vector<Vector>& xs) {
     check_one_device("a point-wise formula", xs[0], x);
     locals.push_back(x.local());
   }
-  return applied(formula, X, locals);
+  return applied(formula, X, xs, locals);
 }
 
 Vector pointwise_of(const Formula& formula, const std::string& indices, const std::vector<Vector>& xs) {
@@ -62,7 +67,7 @@ Vector pointwise_of(const Formula& formula, const std::string& indices, const st
     locals.push_back(i == 0 ? xs[i].local()
                             : read_beside(what.c_str(), BesideAs::product, X, groups[0], xs[i], groups[i]));
   }
-  return applied(formula, X, locals);
+  return applied(formula, X, xs, locals);
 }
 
 }  // namespace riesz::detail

@@ -31,7 +31,8 @@ std::optional<Space> in_pieces(const Space& X, const std::vector<std::string>& a
 
 KeptInputs::KeptInputs(const std::vector<Vector>& xs, const std::vector<std::string>& pieces_over) {
   for (const Vector& x : xs)
-    inputs_.push_back({x.space(), in_pieces(x.space(), pieces_over), x.local().requires_grad()});
+    inputs_.push_back({x.space(), in_pieces(x.space(), pieces_over), x.local().requires_grad(),
+                       x.is_constant()});
 }
 
 std::vector<at::Tensor> KeptInputs::kept(const std::vector<Vector>& xs) const {
@@ -51,7 +52,7 @@ std::vector<Vector> KeptInputs::given_back(const std::vector<at::Tensor>& kept) 
     const Input& input = inputs_[i];
     at::Tensor local = kept[i].detach();
     if (input.pieces) local = between(*input.pieces, input.space)(Vector(*input.pieces, local)).local();
-    xs.emplace_back(input.space, local.requires_grad_(input.requires_grad));
+    xs.emplace_back(input.space, local.requires_grad_(input.requires_grad), input.constant);
   }
   return xs;
 }

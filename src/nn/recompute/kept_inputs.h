@@ -28,6 +28,7 @@ class KeptInputs {
     Space space;
     std::optional<Space> pieces;
     bool requires_grad;
+    bool constant;
   };
 
   std::vector<Input> inputs_;

@@ -150,7 +150,7 @@ class RecomputeNode : public detail::Node {
 /// With handles of their own, so that what is read of them outside is not shared inside.
 Vectors apart(const Vectors& xs) {
   Vectors own;
-  for (const Vector& x : xs) own.emplace_back(x.space(), x.local());
+  for (const Vector& x : xs) own.emplace_back(x.space(), x.local(), x.is_constant());
   return own;
 }
 
@@ -179,7 +179,8 @@ std::string detail::name_of_region(const RecomputeOptions& options) {
 bool detail::keeps_for_backward() { return at::GradMode::is_enabled(); }
 
 Vector detail::hollow(const Vector& x) {
-  return {x.space(), at::empty(x.local().sizes(), x.local().options().device(at::kMeta))};
+  return {x.space(), at::empty(x.local().sizes(), x.local().options().device(at::kMeta)),
+          x.is_constant()};
 }
 
 Vectors detail::recompute(const RecomputeOptions& options, Region region, const Vectors& xs, void* result) {
@@ -203,11 +204,15 @@ Vectors detail::recompute(const RecomputeOptions& options, Region region, const 
                                                             LayerScope::current(),
                                                             std::make_shared<SavedTensors>(name),
                                                             {}});
+  const at::Device device = xs.empty() ? at::Device(at::kCPU) : xs.front().local().device();
+  const at::Tensor before = chain->token(device);
   Vectors ys = call->run(apart(xs), result, SavedTensors::Run::first, call->first);
+  if (chain->token(device).is_same(before) && !ys.empty() &&
+      std::all_of(ys.begin(), ys.end(), [](const Vector& y) { return y.is_constant(); }))
+    return ys;  // no backward comes here
   Tensors inputs;
   for (const Vector& y : ys)
     if (y.local().requires_grad()) inputs.push_back(y.local());
-  const at::Device device = xs.empty() ? at::Device(at::kCPU) : xs.front().local().device();
   inputs.push_back(chain->token(device));
   Tensors kept = call->inputs.kept(xs);
   count_kept(name, kept);

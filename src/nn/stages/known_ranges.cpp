@@ -31,14 +31,14 @@ void add_vector(CallOf& call, const Vector& x) {
   call.words.push_back(static_cast<double>(local.scalar_type()));
   call.words.push_back(static_cast<double>(local.device().type()));
   call.words.push_back(local.device().index());
-  call.words.push_back(local.requires_grad() ? 1 : 0);
+  call.words.push_back((local.requires_grad() ? 1 : 0) + (x.is_constant() ? 2 : 0));
 }
 
 Vector anew(const Vector& x) {
   at::Tensor local = at::empty({0}, x.local().options());
   // As if it were computed now: a pipeline tells by its node in which chunk it was.
   if (x.local().requires_grad()) local = local.requires_grad_().alias();
-  return {x.space(), local};
+  return {x.space(), local, x.is_constant()};
 }
 
 std::vector<std::size_t> first_copies(const std::vector<Vector>& xs) {

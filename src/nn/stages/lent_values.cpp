@@ -14,7 +14,8 @@ LentValues::LentValues(const Module& model) : lent_(model.lent()) {
     const Vector value = each.here.value();
     const at::Tensor local = value.local().detach();
     // A keeper may take the memory of a value that does not stay.
-    each.here.use_leaf(Vector(value.space(), each.owner.stays() ? local : local.clone()));
+    each.here.use_leaf(
+        Vector(value.space(), each.owner.stays() ? local : local.clone(), value.is_constant()));
   }
 }
 

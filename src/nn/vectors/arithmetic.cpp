@@ -108,14 +108,15 @@ Vector product(const char* what, const Vector& x, const Vector& y,
                at::Tensor (*op)(const at::Tensor&, const at::Tensor&)) {
   const Space& X = x.space();
   const Space& Y = y.space();
-  if (X == Y && !is_sum(X)) return {X, op(x.local(), y.local())};
+  const bool constant = x.is_constant() && y.is_constant();
+  if (X == Y && !is_sum(X)) return {X, op(x.local(), y.local()), constant};
   thread_local detail::ThreadCache<std::pair<Space, Space>, Reads> kept;
   const Reads& reads = kept.of({X, Y}, [&]() -> Reads {
     check_product(what, X, Y);
     return {between(X, as_factor(X, Y)), between(Y, as_factor(Y, X)), joined(X, Y)};
   });
   const at::Tensor left = reads.x(x).local();
-  return {reads.product, op(left, reads.y(y).local())};
+  return {reads.product, op(left, reads.y(y).local()), constant};
 }
 
 void check_condition(const Vector& condition, const Space& X) {
@@ -136,9 +137,11 @@ Vector operator/(const Vector& x, const Vector& y) {
   return product("x / y", x, y, at::div);
 }
 
-Vector operator-(const Vector& x) { return {x.space(), at::neg(x.local())}; }
-Vector operator*(const Vector& x, double c) { return {x.space(), at::mul(x.local(), c)}; }
-Vector operator/(const Vector& x, double c) { return {x.space(), at::div(x.local(), c)}; }
+Vector operator-(const Vector& x) { return {x.space(), at::neg(x.local()), x.is_constant()}; }
+Vector operator*(const Vector& x, double c) { return c * x; }
+Vector operator/(const Vector& x, double c) {
+  return {x.space(), at::div(x.local(), c), x.is_constant()};
+}
 
 Vector exp(const Vector& x) { return map("exp", x, at::exp); }
 Vector log(const Vector& x) { return map("log", x, at::log); }
@@ -152,13 +155,14 @@ Vector where(const Vector& condition, const Vector& x, const Vector& y) {
   RIESZ_CHECK(x.space() == y.space(), "where needs two vectors of one space, not of",
               both(x.space(), y.space()), conversion_hint(x.space(), y.space()));
   check_condition(condition, x.space());
-  return {x.space(), at::where(condition.local(), x.local(), y.local())};
+  return {x.space(), at::where(condition.local(), x.local(), y.local()), x.is_constant() && y.is_constant()};
 }
 
 Vector where(const Vector& condition, const Vector& x, double y) {
   check_not_partial("where, with a number,", x.space());
   check_condition(condition, x.space());
-  return {x.space(), at::where(condition.local(), x.local(), at::scalar_tensor(y, x.local().options()))};
+  return {x.space(), at::where(condition.local(), x.local(), at::scalar_tensor(y, x.local().options())),
+          x.is_constant()};
 }
 
 Vector cast(const Vector& x, at::ScalarType type) {
@@ -166,7 +170,7 @@ Vector cast(const Vector& x, at::ScalarType type) {
   const bool rounds = type != from && (type == at::kBool ||
                                        (at::isIntegralType(type, false) && !at::isIntegralType(from, true)));
   if (rounds) check_not_partial("cast to integers or truth", x.space());
-  return {x.space(), x.local().to(type)};
+  return {x.space(), x.local().to(type), x.is_constant()};
 }
 
 }  // namespace riesz

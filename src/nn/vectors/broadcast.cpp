@@ -17,26 +17,30 @@ using detail::read_beside;
 
 Vector add(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
   const at::Tensor beside = read_beside("add", BesideAs::sum, x.space(), x_indices, b, b_indices);
-  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
-  return {x.space(), at::add(x.local(), beside)};
+  const bool constant = x.is_constant() && b.is_constant();
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside}, constant);
+  return {x.space(), at::add(x.local(), beside), constant};
 }
 
 Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const std::string& b_indices) {
   const at::Tensor beside = read_beside("sub", BesideAs::sum, x.space(), x_indices, b, b_indices);
-  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
-  return {x.space(), at::sub(x.local(), beside)};
+  const bool constant = x.is_constant() && b.is_constant();
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside}, constant);
+  return {x.space(), at::sub(x.local(), beside), constant};
 }
 
 Vector mul(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
   const at::Tensor beside = read_beside("mul", BesideAs::product, x.space(), x_indices, g, g_indices);
-  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
-  return {x.space(), at::mul(x.local(), beside)};
+  const bool constant = x.is_constant() && g.is_constant();
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside}, constant);
+  return {x.space(), at::mul(x.local(), beside), constant};
 }
 
 Vector div(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices) {
   const at::Tensor beside = read_beside("div", BesideAs::product, x.space(), x_indices, g, g_indices);
-  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside});
-  return {x.space(), at::div(x.local(), beside)};
+  const bool constant = x.is_constant() && g.is_constant();
+  if (!x.space().partition().active()) return elsewhere(x.space(), {x.local(), beside}, constant);
+  return {x.space(), at::div(x.local(), beside), constant};
 }
 
 }  // namespace riesz

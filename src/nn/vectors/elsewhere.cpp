@@ -9,9 +9,9 @@
 
 namespace riesz::detail {
 
-Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from) {
+Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from, bool constant) {
   // A view of a leaf that is trained says that it requires a gradient, also where none is recorded.
-  if (!at::GradMode::is_enabled()) return {Y, from.front().detach()};
+  if (constant || !at::GradMode::is_enabled()) return {Y, from.front().detach(), constant};
   const auto recorded = std::find_if(from.begin(), from.end(), [](const at::Tensor& each) {
     return each.defined() && each.requires_grad();
   });

@@ -13,7 +13,7 @@ namespace riesz::detail {
 /// A zero-volume stand-in, on a worker outside of Y's partition, for a vector that others compute from
 /// `from`. It has the first one's type, requires a gradient where one of them does, and has an identity of
 /// its own. By these a pipeline knows, on all workers alike, what is sent and whether a gradient comes back.
-/// Local.
-Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from);
+/// `constant`: all that it is computed from are constants, so it is one. Local.
+Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& from, bool constant = false);
 
 }  // namespace riesz::detail

@@ -81,9 +81,9 @@ Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, c
   at::Tensor local = x.local().to(summed);
   if (x.space().partition().active()) local = at::sum(local, found.dims);
   if (divided) local = local.div(static_cast<double>(found.count));
-  const Vector terms(found.terms(), local);
+  const Vector terms(found.terms(), local, x.is_constant());
   const Vector result = options.all_reduce ? found.agree(terms) : terms;
-  return type == summed ? result : Vector(result.space(), result.local().to(type));
+  return type == summed ? result : Vector(result.space(), result.local().to(type), x.is_constant());
 }
 
 /// Of size 1 in the dims that were reduced, so that it stands beside what it was reduced from.
@@ -152,7 +152,8 @@ Vector max(const Vector& x, const std::vector<int>& dims) {
   const Reduced& found = reduced("max", x, dims);
   RIESZ_CHECK(found.count > 0, "max over no elements, of ", to_string(x.space()));
   const bool here = x.space().partition().active();
-  if (found.axes.empty()) return {found.agreed(), here ? at::amax(x.local(), found.dims) : x.local()};
+  if (found.axes.empty())
+    return {found.agreed(), here ? at::amax(x.local(), found.dims) : x.local(), x.is_constant()};
 
   const at::Tensor mine = x.local().detach();
   at::Tensor greatest = mine;
@@ -161,7 +162,8 @@ Vector max(const Vector& x, const std::vector<int>& dims) {
     greatest = none ? least(found.agreed(), mine) : at::amax(mine, found.dims);
   }
   greatest = all_max(x.space().partition(), found.axes, greatest);
-  if (!found.agree.recorded(x.local())) return {found.agreed(), greatest};
+  if (x.is_constant() || !found.agree.recorded(x.local()))
+    return {found.agreed(), greatest, x.is_constant()};
   const at::Tensor equal = count_equal(found, mine, greatest, here);
   if (!here) return {found.agreed(), greatest};
   return {found.agreed(),

@@ -23,8 +23,8 @@ namespace {
 using Numbers = std::vector<std::int64_t>;
 
 Vector in_space(const Vector& x, const Space& Y) {
-  if (!x.space().partition().active()) return {Y, x.local()};
-  return {Y, x.local().reshape(Y.local_shape())};
+  if (!x.space().partition().active()) return {Y, x.local(), x.is_constant()};
+  return {Y, x.local().reshape(Y.local_shape()), x.is_constant()};
 }
 
 /// Of a space and numbers.
@@ -145,7 +145,7 @@ Vector permute(const Vector& x, const std::string& indices) {
     const std::vector<int> dims = order_of(indices, x.space());
     return std::pair<Numbers, Space>({dims.begin(), dims.end()}, select_dims(x.space(), dims));
   });
-  return {Y, Y.partition().active() ? x.local().permute(order) : x.local()};
+  return {Y, Y.partition().active() ? x.local().permute(order) : x.local(), x.is_constant()};
 }
 
 Vector select(const Vector& x, int dim, std::int64_t index) {
@@ -155,8 +155,8 @@ Vector select(const Vector& x, int dim, std::int64_t index) {
               index, " of dim ", d, " in ", to_string(X));
   thread_local SpaceCache kept;
   const Space& Y = kept.of({X, {d}}, [&] { return without_dim(X, d); });
-  if (!X.partition().active()) return {Y, x.local()};
-  return {Y, X.shards(d).empty() ? x.local().select(d, index) : element(x, d, index)};
+  if (!X.partition().active()) return {Y, x.local(), x.is_constant()};
+  return {Y, X.shards(d).empty() ? x.local().select(d, index) : element(x, d, index), x.is_constant()};
 }
 
 std::vector<Vector> unbind(const Vector& x, int dim) {
@@ -179,8 +179,10 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
     locals.push_back(x.local());
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));
-  if (!X.partition().active()) return detail::elsewhere(Y, locals);
-  return {Y, at::stack(locals, d)};
+  const bool constant =
+      std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
+  if (!X.partition().active()) return detail::elsewhere(Y, locals, constant);
+  return {Y, at::stack(locals, d), constant};
 }
 
 }  // namespace riesz

@@ -157,7 +157,7 @@ Vector slice(const Vector& x, int dim, std::int64_t begin, std::int64_t end) {
   if (begin == 0 && end == extent(X, d)) return x;
   thread_local detail::ThreadCache<std::pair<Space, std::vector<std::int64_t>>, Space> kept;
   const Space& Y = kept.of({X, {d, begin, end}}, [&] { return sliced(X, d, begin, end); });
-  return {Y, X.partition().active() ? sliced_local(x, d, begin, end) : x.local()};
+  return {Y, X.partition().active() ? sliced_local(x, d, begin, end) : x.local(), x.is_constant()};
 }
 
 Vector cat(const std::vector<Vector>& xs, int dim) {
@@ -167,8 +167,10 @@ Vector cat(const std::vector<Vector>& xs, int dim) {
   const Space Y = joined(xs, d);
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) locals.push_back(x.local());
-  if (!Y.partition().active()) return detail::elsewhere(Y, locals);
-  return {Y, at::cat(locals, d)};
+  const bool constant =
+      std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
+  if (!Y.partition().active()) return detail::elsewhere(Y, locals, constant);
+  return {Y, at::cat(locals, d), constant};
 }
 
 }  // namespace riesz

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "riesz/comm/error.h"
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 
 namespace riesz {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/pipeline/partitioner/contiguous.h"
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 #include "riesz/pipeline/partitioner/pipedream.h"
 #include "riesz/pipeline/partitioner/sagemaker.h"
 

@@ -9,7 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/table_text.h"
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 
 namespace riesz {
 namespace {

@@ -29,7 +29,7 @@ const Vector& arrived(Arrival& arrival) {
   if (!arrival.y) {
     const Vector y = arrival.coming.wait();
     const at::Tensor local = y.local().detach();
-    arrival.y.emplace(y.space(), arrival.from ? local.requires_grad_() : local);
+    arrival.y.emplace(y.space(), arrival.from ? local.requires_grad_() : local, arrival.x.is_constant());
   }
   return *arrival.y;
 }

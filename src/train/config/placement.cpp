@@ -10,7 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 #include "riesz/pipeline/partitioner/partition_by.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
 #include "riesz/train/config/schema.h"

@@ -38,10 +38,10 @@ at::Tensor sent(const at::Tensor& x, at::Device device) {
   return x.contiguous().pin_memory().to(device, /*non_blocking=*/true);
 }
 
-/// The vector of X, with the extents of a tensor that all workers have; where the model computes.
+/// The constant vector of X, with the extents of a tensor that all workers have; where the model computes.
 Vector lay_out(const Learner& model, const Space& X, const at::Tensor& global) {
   const Vector here = distribute(X.with_shape(global.sizes().vec()), global);
-  return {here.space(), sent(here.local(), device_of(model))};
+  return {here.space(), sent(here.local(), device_of(model)), true};
 }
 
 Vector logits_of(const Learner& model, const at::Tensor& inputs) {

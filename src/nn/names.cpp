@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/pipeline/partitioner/names.h"
+#include "riesz/nn/names.h"
 
 #include <algorithm>
 #include <cctype>
