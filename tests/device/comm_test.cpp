@@ -22,6 +22,7 @@
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/comm/team/buffer.h"
 #include "riesz/partition/split.h"
+#include "riesz/primitives/between.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/pretend_device.h"
@@ -69,6 +70,29 @@ TEST(OnADevice, OneRoundHasMessagesOfTheHostToo) {
 
   expect_there(there, message(before(), 3));
   EXPECT_SAME_BITS(here, message(before() + 50, 4));
+}
+
+/// One wait by polling for each message out of the device, and none for those into it.
+TEST(OnADevice, AMessageWaitsByPollingForItsCopy) {
+  const LatenessScope latest(Lateness::latest);  // so no copy is done when it is queried first
+  const at::Tensor sent = at::full({4}, 7., at::device(pretend_device()));
+  const at::Tensor received = at::empty({4}, sent.options()), here = at::empty({4}, at::kFloat);
+  const NoHostReads none;
+  if (Runtime::size() > 1) {
+    Communicator::world().exchange("ring", {{next(), sent}}, {{before(), received}});
+    EXPECT_EQ(none.polled(), 1);
+    Communicator::world().exchange("ring", {{next(), at::full({4}, 1.)}}, {{before(), received}});
+    EXPECT_EQ(none.polled(), 1);
+    Communicator::world().exchange("ring", {{next(), sent}, {next(), received}},
+                                   {{before(), here}, {before(), here}});
+    EXPECT_EQ(none.polled(), 3);
+  }
+  Counters::instance().reset();
+  const Space S = Space(row(), {3, 70}).partial("a");
+  const at::Tensor x = at::full({3, 70}, 1., sent.options());
+  const std::int64_t before_it = none.polled();
+  const Vector sum = between(S, dual(S))(Vector(S, x));
+  EXPECT_EQ(none.polled() - before_it, Counters::instance().total().messages);
 }
 
 /// As the host's: their end waits for no device, and others wait for them.
