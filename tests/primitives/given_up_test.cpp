@@ -66,8 +66,8 @@ TEST(GivenUp, TheOthersAreTold) {
   const at::NoGradGuard no_gradient;
   expect_given_up(sum_by_columns(60 * n), 3 * 60);            // its first round has gone
   expect_given_up(sum_by_columns(6000 * n), 3 * 6000);        // no round has, of larger messages
-  const Space X = Space(Partition::world(), {1000 * n}).sharded(0, "world");
-  expect_given_up(between(X, X.copied("world")), 1000 * n);   // no small message has
+  const Space X = Space(Partition::world(), {1500 * n}).sharded(0, "world");
+  expect_given_up(between(X, X.copied("world")), 1500 * n);  // no small message has
   const Space S = Space(Partition::world(), {5}).partial("world");
   const Vector sum = between(S, S.copied("world"))(Vector(S, at::full({5}, 1., at::kDouble)));
   EXPECT_SAME_BITS(sum.local(), at::full({5}, n, at::kDouble));
