@@ -47,7 +47,8 @@ void throw_mismatch(int peer, const Signature& sent, const Signature& expected) 
   if (sent.digest == given_up_label()->digest())
     throw_error(concat("rank ", peer, " gave up before it sent ", text_of_label(expected),
                        ", for an exception has left that call there; find that exception, which the program "
-                       "of rank ", peer, " has caught"));
+                       "of rank ",
+                       peer, " has caught"));
   const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
   const bool types = sent.digest == expected.digest && sent.type != expected.type;
   throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of_label(sent),

@@ -49,8 +49,8 @@ class Departures {
 /// the stream that is current where this is made, whatever thread calls `done`. Those out of the device are
 /// queued at once; when they are done, their messages are sent. Those into the device are queued when all
 /// messages have arrived. If this is dropped sooner, the background sends what is not sent yet: other workers
-/// receive it, as they do what a host has sent. Once the transport has gone, nothing is sent: the job has come
-/// to its end. Private to src/comm.
+/// receive it, as they do what a host has sent. Once the transport has gone, nothing is sent: the job has
+/// come to its end. Private to src/comm.
 class StagedRequests final : public Requests {
  public:
   StagedRequests(const std::shared_ptr<Transport>& transport, std::vector<Message> sends,

@@ -153,8 +153,8 @@ TEST(OnADevice, TheBackgroundLooksOftenWhileACopyIsUnderWay) {
   expect_there(buffer.local(), at::full({pieces.back()}, Runtime::size(), at::kDouble));
 }
 
-/// The second send is held back until the first is taken, and the other worker waits for this one. But what it
-/// waits for is being copied.
+/// The second send is held back until the first is taken, and the other worker waits for this one. But what
+/// it waits for is being copied.
 TEST(OnADevice, ACopyThatIsUnderWayIsNoStandstill) {
   if (Runtime::size() != 2) return;
   const std::int64_t most = most_untaken();

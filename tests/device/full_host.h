@@ -4,8 +4,8 @@
 
 namespace riesz::testing {
 
-/// While it lives, the host's memory may be full for the thread that made it: after `fill` operator new throws
-/// std::bad_alloc there for 32 KiB or more. So an exception can still be thrown and caught.
+/// While it lives, the host's memory may be full for the thread that made it: after `fill` operator new
+/// throws std::bad_alloc there for 32 KiB or more. So an exception can still be thrown and caught.
 class FullHost {
  public:
   FullHost();

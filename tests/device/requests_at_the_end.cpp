@@ -19,7 +19,8 @@ std::unique_ptr<riesz::Requests> dropped_at_exit;  // made before all of the lib
 /// Of a message that is not copied out of the device when main ends.
 std::unique_ptr<riesz::Requests> unsent() {
   const at::Tensor sent = at::full({3}, 7., at::device(riesz::testing::pretend_device()));
-  return riesz::Communicator::world().reserve({0}, {}).post("unsent", {{0, sent}}, {}, riesz::Counted::nothing);
+  return riesz::Communicator::world().reserve({0}, {}).post("unsent", {{0, sent}}, {},
+                                                            riesz::Counted::nothing);
 }
 
 }  // namespace

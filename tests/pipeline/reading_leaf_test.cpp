@@ -16,7 +16,9 @@ namespace {
 
 /// A leaf's own storage is another; it shows whether the memory of these values lives.
 c10::weak_intrusive_ptr<c10::StorageImpl> memory_of(const at::Tensor& values) {
-  return c10::weak_intrusive_ptr<c10::StorageImpl>(values.storage().getIntrusivePtr());
+  using Memory = c10::intrusive_ptr<c10::StorageImpl>;
+  return c10::weak_intrusive_ptr<c10::StorageImpl>(
+      Memory::reclaim_copy(values.storage().unsafeGetStorageImpl()));
 }
 
 TEST(ReadingLeaf, KeepsWhatItReadsAliveAndNothingElse) {

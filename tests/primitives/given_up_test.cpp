@@ -45,7 +45,8 @@ void expect_given_up(const Operator& A, std::int64_t doubles) {
   SCOPED_TRACE(to_string(A));
   const at::Tensor x = at::full(A.domain().local_shape(), 1., at::kDouble);
   if (Runtime::rank() != 0) {
-    EXPECT_ERROR(A(Vector(A.domain(), x)), "rank 0 gave up before it sent ", "an exception has left that call");
+    EXPECT_ERROR(A(Vector(A.domain(), x)), "rank 0 gave up before it sent ",
+                 "an exception has left that call");
     return;
   }
   const NoRoomFor full(8 * static_cast<std::size_t>(doubles));
@@ -64,10 +65,10 @@ TEST(GivenUp, TheOthersAreTold) {
   const int n = Runtime::size();
   if (n != 2 && n != 3) return;
   const at::NoGradGuard no_gradient;
-  expect_given_up(sum_by_columns(60 * n), 3 * 60);            // its first round has gone
-  expect_given_up(sum_by_columns(6000 * n), 3 * 6000);        // no round has, of larger messages
-  const Space X = Space(Partition::world(), {1000 * n}).sharded(0, "world");
-  expect_given_up(between(X, X.copied("world")), 1000 * n);   // no small message has
+  expect_given_up(sum_by_columns(60 * n), 3 * 60);      // its first round has gone
+  expect_given_up(sum_by_columns(6000 * n), 3 * 6000);  // no round has, of larger messages
+  const Space X = Space(Partition::world(), {1500 * n}).sharded(0, "world");
+  expect_given_up(between(X, X.copied("world")), 1500 * n);  // no small message has
   const Space S = Space(Partition::world(), {5}).partial("world");
   const Vector sum = between(S, S.copied("world"))(Vector(S, at::full({5}, 1., at::kDouble)));
   EXPECT_SAME_BITS(sum.local(), at::full({5}, n, at::kDouble));

@@ -73,7 +73,8 @@ class HostReadsHere {
   /// By the name of the operator or of the wait.
   std::map<std::string, std::int64_t> seen() const;
   /// The waits by polling: how many events of this scope the host has queried before they were reached. Each
-  /// counts once, however often it is queried. They are no reads: no value is, and `NoHostReads` lets them be.
+  /// counts once, however often it is queried. They are no reads: no value is, and `NoHostReads` lets them
+  /// be.
   std::int64_t polled() const;
 
   /// Of the implementation.

@@ -221,7 +221,8 @@ struct Stopper {
   BackgroundThread& thread;
 };
 
-/// Never destroyed: an object of the program that goes after this source's may still drop a task or begin one.
+/// Never destroyed: an object of the program that goes after this source's may still drop a task or begin
+/// one.
 BackgroundThread& background() {
   static BackgroundThread& thread = *new BackgroundThread;
   static const Stopper at_the_end{thread};

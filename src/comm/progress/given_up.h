@@ -15,10 +15,10 @@ struct UnsentRound {
   std::vector<int> to, from;
 };
 
-/// Gives up rounds of an operation that an exception has left. What comes for them is received and dropped. Two
-/// seconds later, if the job still runs then, the workers that wait for their messages are told: they get an
-/// Error that names both ends. By then this worker has said what went wrong, unless the program has caught it.
-/// Private to src/comm and src/primitives.
+/// Gives up rounds of an operation that an exception has left. What comes for them is received and dropped.
+/// Two seconds later, if the job still runs then, the workers that wait for their messages are told: they get
+/// an Error that names both ends. By then this worker has said what went wrong, unless the program has caught
+/// it. Private to src/comm and src/primitives.
 void give_up(const Operation& operation, std::vector<UnsentRound> rounds);
 
 }  // namespace riesz

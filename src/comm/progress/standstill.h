@@ -22,9 +22,9 @@ class Standstill {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
-  /// True if it has lasted for 5 s (`set_standstill`) until `now`, and as long again for each whole GiB of `bytes`. `stuck`: all
-  /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. A long
-  /// message over MPI shows as one movement for each GiB.
+  /// True if it has lasted for 5 s (`set_standstill`) until `now`, and as long again for each whole GiB of
+  /// `bytes`. `stuck`: all wait for each other. `moved`: movements of this process so far. A movement ends a
+  /// standstill. A long message over MPI shows as one movement for each GiB.
   bool lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now);
 
  private:
