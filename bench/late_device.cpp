@@ -81,6 +81,12 @@ int run_all(const Options& options) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
   const std::vector<Case> cases = all_cases(options);
+  if (options.from >= cases.size()) {
+    if (Runtime::rank() == 0)
+      std::fprintf(stderr, "late_device: --only %s --from %zu: there are %zu such cases\n",
+                   options.only.c_str(), options.from, cases.size());
+    return 2;
+  }
   AllRanks ranks;
   std::size_t next = options.from;
   int done = 0, failed = 0;
@@ -102,8 +108,9 @@ int run_all(const Options& options) {
     std::fflush(stdout);
   }
   if (Runtime::rank() == 0)
-    std::printf("%d ranks, %s: %d cases of %zu in %.0f s, %d failed; next is --from %zu\n", Runtime::size(),
-                lateness_text().c_str(), done, cases.size(), seconds(), failed, next);
+    std::printf("%d ranks, %s: %d cases of %zu in %.0f s, %d failed%s\n", Runtime::size(),
+                lateness_text().c_str(), done, cases.size(), seconds(), failed,
+                next < cases.size() ? ("; next is --from " + std::to_string(next)).c_str() : "");
   return failed == 0 ? 0 : 1;
 }
 

@@ -225,7 +225,7 @@ Reservation Communicator::reserve(const TeamChannel& channel, c10::ArrayRef<int>
 std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
-  return std::make_unique<StagedRequests>(*transport_, std::move(sends), std::move(receives));
+  return std::make_unique<StagedRequests>(transport_, std::move(sends), std::move(receives));
 }
 
 TeamChannel Communicator::new_team_channel(const Operation& operation, const std::vector<int>& peers) {

@@ -167,7 +167,7 @@ class Communicator {
   };
   Taken& taken_in(int channel);
 
-  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<Transport> transport_;  // shared with nobody: others look whether it is there
   int channels_;                // the transport's
   std::vector<char> goes_now_;  // by rank, as the transport says
   SpinLock mutex_;

@@ -38,9 +38,11 @@ OnThisHost on_this_host() {
 at::Device device_of_this_rank(at::DeviceType type) {
   if (type == at::kCPU || Simulation::running()) return at::kCPU;
   const std::string name = c10::DeviceTypeName(type, true);
-  RIESZ_CHECK(c10::impl::hasDeviceGuardImpl(type), "device ", name,
-              ": this program is linked with no library of LibTorch for it (for cuda: libtorch_cuda.so); "
-              "link it, or take device = \"cpu\"");
+  RIESZ_CHECK(
+      c10::impl::hasDeviceGuardImpl(type), "device ", name,
+      ": this program is linked with no library of LibTorch for it (for cuda: libtorch_cuda.so); "
+      "riesz itself takes none; take device = \"cpu\", or link it into a program of your own (docs/internals/"
+      "devices.md)");
   const c10::impl::VirtualGuardImpl guard(type);
   const int seen = guard.deviceCount();
   RIESZ_CHECK(seen > 0, "device ", name,

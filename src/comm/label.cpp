@@ -3,6 +3,7 @@
 #include "riesz/comm/label.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/given_up_label.h"
 
 namespace riesz {
 namespace {
@@ -37,7 +38,17 @@ const std::shared_ptr<const Label>& no_label() {
   return none;
 }
 
+const std::shared_ptr<const Label>& given_up_label() {
+  static const auto given_up = std::make_shared<const Label>("given up", DigestBuilder().mix("given up"));
+  return given_up;
+}
+
 void throw_mismatch(int peer, const Signature& sent, const Signature& expected) {
+  if (sent.digest == given_up_label()->digest())
+    throw_error(concat("rank ", peer, " gave up before it sent ", text_of_label(expected),
+                       ", for an exception has left that call there; find that exception, which the program "
+                       "of rank ",
+                       peer, " has caught"));
   const bool alike = sent.text == expected.text && sent.bytes == expected.bytes && sent.type == expected.type;
   const bool types = sent.digest == expected.digest && sent.type != expected.type;
   throw_error(concat("the workers' programs differ: rank ", peer, " sent ", text_of_label(sent),

@@ -36,18 +36,21 @@ DeviceStream stream_of(const std::vector<Message>& sends, const std::vector<Mess
 /// Posts messages that nobody waits for, once they are copied. What becomes of them then is the transport's.
 class DepartsAlone final : public BackgroundTask {
  public:
-  DepartsAlone(Transport& transport, Departures departures)
-      : transport_(transport), departures_(std::move(departures)) {}
+  DepartsAlone(std::weak_ptr<Transport> transport, Departures departures)
+      : transport_(std::move(transport)), departures_(std::move(departures)) {}
 
  private:
-  bool progress() override { return departures_.post(transport_) != nullptr; }
+  bool progress() override {
+    const std::shared_ptr<Transport> transport = transport_.lock();
+    return !transport || departures_.post(*transport) != nullptr;
+  }
   const std::string& operation() const override {
     static const std::string text = "messages that are copied out of a device";
     return text;
   }
   std::vector<int> waits_for() const override { return {}; }
 
-  Transport& transport_;
+  std::weak_ptr<Transport> transport_;
   Departures departures_;
 };
 
@@ -85,7 +88,7 @@ std::unique_ptr<Requests> Departures::post(Transport& transport) {
 
 int Departures::waiting() { return departures_waiting.load(std::memory_order_relaxed); }
 
-StagedRequests::StagedRequests(Transport& transport, std::vector<Message> sends,
+StagedRequests::StagedRequests(const std::shared_ptr<Transport>& transport, std::vector<Message> sends,
                                std::vector<Message> receives)
     : transport_(transport), stream_(stream_of(sends, receives)), departures_(std::move(sends)) {
   for (Message& message : receives) {
@@ -94,12 +97,16 @@ StagedRequests::StagedRequests(Transport& transport, std::vector<Message> sends,
     arrivals_.push_back({there, pinned_as(there)});
     message.span = TensorSpan(arrivals_.back().here);
   }
-  receives_ = transport_.post({}, std::move(receives));
-  sends_ = departures_.post(transport_);
+  receives_ = transport->post({}, std::move(receives));
+  post_departures();
+}
+
+void StagedRequests::post_departures() {
+  if (const std::shared_ptr<Transport> transport = transport_.lock()) sends_ = departures_.post(*transport);
 }
 
 StagedRequests::~StagedRequests() {
-  if (departures_.posted()) return;
+  if (departures_.posted() || transport_.expired()) return;
   try {
     run_in_background(std::make_shared<DepartsAlone>(transport_, std::move(departures_)));
   } catch (...) {  // no thread can be started: an error is under way already
@@ -107,7 +114,7 @@ StagedRequests::~StagedRequests() {
 }
 
 bool StagedRequests::done() {
-  if (!sends_) sends_ = departures_.post(transport_);
+  if (!sends_) post_departures();
   const bool all_came = receives_->done();
   if (!sends_ || !sends_->done() || !all_came) return false;
   const at::NoGradGuard no_gradient;

@@ -49,10 +49,12 @@ class Departures {
 /// the stream that is current where this is made, whatever thread calls `done`. Those out of the device are
 /// queued at once; when they are done, their messages are sent. Those into the device are queued when all
 /// messages have arrived. If this is dropped sooner, the background sends what is not sent yet: other workers
-/// receive it, as they do what a host has sent. Private to src/comm.
+/// receive it, as they do what a host has sent. Once the transport has gone, nothing is sent: the job has
+/// come to its end. Private to src/comm.
 class StagedRequests final : public Requests {
  public:
-  StagedRequests(Transport& transport, std::vector<Message> sends, std::vector<Message> receives);
+  StagedRequests(const std::shared_ptr<Transport>& transport, std::vector<Message> sends,
+                 std::vector<Message> receives);
   ~StagedRequests() override;
   StagedRequests(const StagedRequests&) = delete;
   StagedRequests& operator=(const StagedRequests&) = delete;
@@ -65,7 +67,9 @@ class StagedRequests final : public Requests {
     at::Tensor there, here;
   };
 
-  Transport& transport_;
+  void post_departures();
+
+  std::weak_ptr<Transport> transport_;
   DeviceStream stream_;
   Departures departures_;
   std::vector<Arrival> arrivals_;

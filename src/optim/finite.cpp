@@ -100,8 +100,11 @@ namespace {
   try {
     throw_error(concat(what, ": the gradient of ", name,
                        " has an element that is NaN or infinite, so no value is changed; look for what makes "
-                       "it (too high a learning rate, a division by zero), or leave the step out by "
-                       "zero_gradients(), as a LossScale does for fp16"));
+                       "it (too high a learning rate, a division by zero), or ",
+                       late
+                           ? "train on: the device left that step out, and the call that throws this changes "
+                             "nothing either"
+                           : "leave the step out by zero_gradients(), as a LossScale does for fp16"));
   } catch (const Error& error) {
     throw NotFiniteGradient(error.what(), name, late);
   }

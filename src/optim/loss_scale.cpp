@@ -44,8 +44,8 @@ State LossScale::state(const Partition& P) {
   const std::string name = "loss_scale";
   State state{view_of(name, "value", P, scale_), view_of(name, "hysteresis", P, hysteresis_),
               view_of(name, "clean", P, clean_), view_of(name, "skipped", P, skipped_)};
-  const auto goes_on = [this] { there_.reset(); };
-  const auto written = std::make_shared<const Written>(Written{goes_on, goes_on});
+  const auto goes_on = [] {};  // it is at home, as long as there is no step
+  const auto written = std::make_shared<const Written>(Written{goes_on, goes_on, [this] { come_home(); }});
   for (StateView& view : state) view.written = written;
   return state;
 }

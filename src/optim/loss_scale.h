@@ -64,7 +64,8 @@ class LossScale {
   LateNumber last_skipped() const { return last_skipped_; }
 
   /// Its state, alike on all workers of P: `value` and its counts. Take it anew to save it: on a device it
-  /// shows the numbers of when it was taken. Loading writes into it, and what was written counts at once.
+  /// shows the numbers of when it was taken. Loading writes into it, and what was written counts at once;
+  /// what was not written is as the last `unscale` left it.
   /// Valid as long as this lives at its address.
   State state(const Partition& P);
 

@@ -124,6 +124,7 @@ void SavedState::load(const State& state) const {
     for (const auto& [key, part] : table) keys.insert(key);
   }
   for (const SavedKey& key : keys) impl_->check(key, saved, needed);
+  tell_written_next(state);
   for (const SavedKey& key : keys) {
     const SavedPart* any = nullptr;
     for (const SavedTable& table : saved) any = any ? any : find(table, key);
@@ -160,11 +161,25 @@ void check_each_once(const State& state) {
   }
 }
 
-void tell_written(const State& state, bool in_part) {
+namespace {
+
+/// Once for all views that share it.
+void each_owner(const State& state, const std::function<void(const Written&)>& tell) {
   std::set<const void*> told;
   for (const StateView& view : state)
-    if (view.written && told.insert(view.written.get()).second)
-      in_part ? view.written->in_part() : view.written->whole();
+    if (view.written && told.insert(view.written.get()).second) tell(*view.written);
+}
+
+}  // namespace
+
+void tell_written_next(const State& state) {
+  each_owner(state, [](const Written& owner) {
+    if (owner.begins) owner.begins();
+  });
+}
+
+void tell_written(const State& state, bool in_part) {
+  each_owner(state, [in_part](const Written& owner) { in_part ? owner.in_part() : owner.whole(); });
 }
 
 std::string own_key(const std::string& key, const Partition& P) {

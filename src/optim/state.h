@@ -14,11 +14,14 @@
 
 namespace riesz {
 
-/// A call to the owner of some state, after something was written into it. Told on all workers alike, once
+/// Calls to the owner of some state, where something is written into it. Told on all workers alike, once
 /// for all views that share it.
 struct Written {
   std::function<void()> whole;    ///< makes what is derived from the state anew
   std::function<void()> in_part;  ///< some of what belongs together was not written
+  /// Before anything is written: makes the views show the state of now, for some may not be written. May be
+  /// empty.
+  std::function<void()> begins = {};
 };
 
 /// This worker's part of a vector of training's state: a value, a master, a moment, a number. Its name, and
@@ -42,6 +45,8 @@ using State = std::vector<StateView>;
 /// @throws Error naming what this worker counts twice: two vectors of one name. Local.
 void check_each_once(const State& state);
 
+/// Tells the owners of these views that something will be written into them.
+void tell_written_next(const State& state);
 /// Tells the owners of these views, after they were written, or with `in_part` some of them.
 void tell_written(const State& state, bool in_part = false);
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cstdint>
 #include <new>
 #include <utility>
 #include <vector>
@@ -79,19 +80,22 @@ void count_pass(const Chain& chain, const std::vector<Vector>& ys) {
 
 /// While backward goes through a chain.
 struct GoesBack {
-  explicit GoesBack(Chain& through) : chain(through) { chain.begin_backward(); }
+  explicit GoesBack(Chain& through) : chain(through), number(detail::next_backward()) {
+    chain.begin_backward();
+  }
   ~GoesBack() { chain.end_backward(); }
   GoesBack(const GoesBack&) = delete;
   GoesBack& operator=(const GoesBack&) = delete;
   Chain& chain;
+  std::uint64_t number;
 };
 
 /// Of the exception that is being caught. Where a device's backward runs in a thread of LibTorch's, this one
 /// has left no layer.
-void name_layer(const Roots& roots) {
+void name_layer(const Roots& roots, const GoesBack& going) {
   if (!LayerScope::left_by_exception().empty()) return;
   try {
-    LayerScope::leave_by_exception(detail::layer_of_failed_backward(roots.outputs));
+    LayerScope::leave_by_exception(detail::layer_of_failed_backward(roots.outputs, going.number));
   } catch (const std::bad_alloc&) {  // what is being caught says more
   }
 }
@@ -103,7 +107,7 @@ void run(Chain& chain, const at::Tensor& token, Roots roots) {
   try {
     torch::autograd::backward(roots.outputs, roots.seeds);
   } catch (...) {
-    name_layer(roots);
+    name_layer(roots, going);
     chain.restart();  // what it had recorded is partly gone
     throw;
   }
@@ -155,7 +159,7 @@ std::vector<Vector> pullback(const Vector& y, const Vector& ybar, const std::vec
     try {
       return torch::autograd::grad(roots.outputs, leaves, roots.seeds, create_graph, create_graph, true);
     } catch (...) {
-      name_layer(roots);
+      name_layer(roots, going);
       if (!create_graph) chain.restart();  // as above
       throw;
     }

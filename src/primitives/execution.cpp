@@ -6,12 +6,11 @@
 #include <utility>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/progress/given_up.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
 namespace {
-
-using Peers = c10::SmallVector<int, 8>;
 
 /// The rounds that there are, of whatever move.
 std::size_t most_rounds(const c10::SmallVector<Buffers, 1>& moves) {
@@ -26,7 +25,7 @@ const Round* round_of(const Buffers& move, std::size_t round) {
 }
 
 /// One message each.
-void unite(Peers& peers) {
+void unite(c10::SmallVector<int, 8>& peers) {
   std::sort(peers.begin(), peers.end());
   peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
 }
@@ -50,12 +49,26 @@ Execution::~Execution() {
     ring();
   } catch (...) {  // an error is under way already
   }
-  if (!small_ || small_->has_all() || !reservations_[round_].lives()) return;
   try {
-    const Buffers& move = moves_.front();
-    small_->give_up(move, *round_of(move, round_), reservations_[round_]);
+    give_up_what_is_left();
   } catch (...) {  // as above
   }
+}
+
+void Execution::give_up_what_is_left() {
+  if (round_ >= reservations_.size()) return;
+  const bool sent = small_ ? small_->sent() : sent_;
+  if (small_ && sent && !small_->has_all() && reservations_[round_].lives()) {
+    const Buffers& move = moves_.front();
+    small_->give_up(move, *round_of(move, round_), reservations_[round_]);
+  }
+  std::vector<UnsentRound> unsent;
+  for (std::size_t k = round_ + (sent ? 1 : 0); k < reservations_.size(); ++k) {
+    if (!reservations_[k].lives()) continue;
+    const auto [to, from] = peers_of(k);
+    unsent.push_back({reservations_[k], {to.begin(), to.end()}, {from.begin(), from.end()}});
+  }
+  give_up(*operation_, std::move(unsent));
 }
 
 void Execution::reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
@@ -65,6 +78,21 @@ void Execution::reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from) {
     reservations_.emplace_back(Communicator::world(), to, from);
 }
 
+std::pair<Execution::Peers, Execution::Peers> Execution::peers_of(std::size_t k) const {
+  Peers to, from;
+  for (const Buffers& move : moves_) {
+    const Round* round = round_of(move, k);
+    if (round == nullptr) continue;
+    to.append(round->to.begin(), round->to.end());
+    from.append(round->from.begin(), round->from.end());
+  }
+  if (merged_) {
+    unite(to);
+    unite(from);
+  }
+  return {to, from};
+}
+
 void Execution::reserve() {
   if (!merged_) {
     for (const Round& round : moves_.front().rounds().rounds) reserve(round.to, round.from);
@@ -72,15 +100,7 @@ void Execution::reserve() {
   }
   const std::size_t rounds = most_rounds(moves_);
   for (std::size_t k = 0; k < rounds; ++k) {
-    Peers to, from;
-    for (const Buffers& move : moves_) {
-      const Round* round = round_of(move, k);
-      if (round == nullptr) continue;
-      to.append(round->to.begin(), round->to.end());
-      from.append(round->from.begin(), round->from.end());
-    }
-    unite(to);
-    unite(from);
+    const auto [to, from] = peers_of(k);
     reserve(to, from);
   }
 }
@@ -110,6 +130,7 @@ void Execution::begin_round() {
     }
   }
   if (!sends.empty() || !receives.empty()) post(std::move(sends), std::move(receives));
+  sent_ = true;
   for (Buffers& move : moves_) {
     if (const Round* round = round_of(move, round_)) move.keep(*round);
   }
@@ -165,6 +186,7 @@ void Execution::ring() {
 }
 
 void Execution::end_round() {
+  sent_ = true;
   small_.reset();
   requests_.reset();
   if (packed_) packed_->unpack();
@@ -173,6 +195,7 @@ void Execution::end_round() {
     if (const Round* round = round_of(move, round_)) move.combine(*round);
   }
   ++round_;
+  sent_ = false;
 }
 
 bool Execution::progress() {

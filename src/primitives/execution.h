@@ -35,7 +35,8 @@ class Execution {
   /// under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
-  /// Messages that have not come are received all the same, and dropped.
+  /// Messages that have not come are received all the same, and dropped. Those of rounds that have not begun,
+  /// as when an exception leaves this one, are given up (`give_up` in comm/progress/given_up.h).
   ~Execution();
   Execution(Execution&&) = default;
   Execution& operator=(Execution&&) = delete;
@@ -56,8 +57,13 @@ class Execution {
   std::vector<int> waits_for() const;
 
  private:
+  using Peers = c10::SmallVector<int, 8>;
+
+  /// World ranks to which a round sends, and from which it receives.
+  std::pair<Peers, Peers> peers_of(std::size_t round) const;
   void reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from);
   void reserve();
+  void give_up_what_is_left();
   void begin_round();
   bool begin_small_round();
   bool round_done();
@@ -73,6 +79,7 @@ class Execution {
   std::unique_ptr<Requests> requests_;
   std::optional<Packed> packed_;
   std::optional<SmallRound> small_;
+  bool sent_ = false;    // are this round's messages sent?
   bool unrung_ = false;  // small messages went since doorbells last rang
 };
 

@@ -10,6 +10,7 @@
 #include <torch/csrc/autograd/graph_task.h>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,6 +26,8 @@ namespace riesz::detail {
 using torch::autograd::variable_list;
 
 namespace {
+
+std::atomic<std::uint64_t> last_backward = 0;
 
 /// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts. There is always one,
 /// so that what is shared in it does not depend on whether this worker counts.
@@ -96,6 +99,7 @@ class Recorded final : public torch::autograd::Node {
     results.reserve(all.size());
     for (std::size_t i = 0; i < all.size(); ++i)
       if (node_->given_[i]) results.push_back(own_gradients.own(all[i]));
+    went_in_ = last_backward.load(std::memory_order_relaxed);
     return results;
   }
 
@@ -109,10 +113,10 @@ class Recorded final : public torch::autograd::Node {
 
   enum class Went { not_yet, back, wrong };
 
-  /// How far it is with backward, if the graph is not kept.
-  Went went() {
+  /// How far it is with this backward.
+  Went went(std::uint64_t number) {
     const std::lock_guard lock(mutex_);
-    return threw_ ? Went::wrong : released_ ? Went::back : Went::not_yet;
+    return threw_in_ >= number ? Went::wrong : went_in_ >= number ? Went::back : Went::not_yet;
   }
   std::string layer() const { return node_->origin_ ? node_->origin_->layer : ""; }
 
@@ -138,7 +142,7 @@ class Recorded final : public torch::autograd::Node {
     try {
       return node_->backward(std::move(gradients));
     } catch (...) {
-      threw_ = true;
+      threw_in_ = last_backward.load(std::memory_order_relaxed);
       throw;
     }
   }
@@ -212,7 +216,7 @@ class Recorded final : public torch::autograd::Node {
   std::shared_ptr<detail::Node> node_;
   std::vector<torch::autograd::SavedVariable> saved_;
   bool released_ = false;
-  bool threw_ = false;  // in backward
+  std::uint64_t went_in_ = 0, threw_in_ = 0;  // the last backward; 0: none
 };
 
 Node::~Node() = default;
@@ -247,7 +251,9 @@ bool of_one_call(const at::Tensor& a, const at::Tensor& b) {
   return a.grad_fn() != nullptr && a.grad_fn() == b.grad_fn();
 }
 
-std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs) {
+std::uint64_t next_backward() { return ++last_backward; }
+
+std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs, std::uint64_t number) {
   std::vector<torch::autograd::Node*> way;
   for (const at::Tensor& output : outputs) way.push_back(output.grad_fn().get());
   std::set<torch::autograd::Node*> seen;
@@ -260,7 +266,7 @@ std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs) {
     for (const torch::autograd::Edge& edge : node->next_edges()) way.push_back(edge.function.get());
     auto* const ours = dynamic_cast<Recorded*>(node);
     if (ours == nullptr) continue;
-    const Recorded::Went went = ours->went();
+    const Recorded::Went went = ours->went(number);
     if (went == Recorded::Went::wrong) return ours->layer();
     if (went == Recorded::Went::back && (last == nullptr || ours->sequence_nr() < last->sequence_nr()))
       last = ours;

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,11 +66,15 @@ std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at:
 /// stores no gradient in it.
 at::Tensor beginning(const at::TensorOptions& options);
 
-/// For an error message: the layer in which a backward from these outputs has thrown. If one of our nodes
-/// threw, that is its layer. If one of LibTorch's did, it lies between two layers, and both are named. Empty
-/// if there is none, or if the graph is kept. It walks the graph, so it works whatever thread the backward
-/// ran on.
-std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs);
+/// A number for a backward that begins now, in any thread. Nodes note the last one when they have gone back,
+/// so those of this backward can be told from those of one before through the same graph.
+std::uint64_t next_backward();
+
+/// For an error message: the layer in which the backward with this number has thrown, from these outputs. If
+/// one of our nodes threw, that is its layer. If one of LibTorch's did, it lies between two layers, and both
+/// are named. Empty if there is none. It walks the graph, which may be kept or freed, so it works whatever
+/// thread the backward ran on.
+std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs, std::uint64_t number);
 
 /// True if both were given by one recorded call: what goes back from one of them reaches that call.
 bool of_one_call(const at::Tensor& a, const at::Tensor& b);

@@ -3,10 +3,14 @@
 // Checkpoints written from another device, and read to it.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "../io/shared_folder.h"
 #include "../zero/training.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
+#include "riesz/optim/loss_scale.h"
 #include "riesz/testing/pretend_device.h"
 #include "there.h"
 
@@ -53,6 +57,28 @@ TEST(OnADevice, CheckpointsHaveTheBytesOfTheValuesThere) {
 
   EXPECT_EQ(files_of(folder.path() / "second"), files_of(folder.path() / "first"));
   EXPECT_EQ(files_of(folder.path() / "third"), files_of(folder.path() / "first"));
+}
+
+/// What the checkpoint lacks is as the device has it, not as the state showed it when it was taken.
+TEST(OnADevice, AScaleThatIsLoadedInPartKeepsTheRest) {
+  const SharedFolder folder;
+  const Partition world = Partition::world();
+  LossScale other({.initial = 32});
+  State some = other.state(world);
+  std::erase_if(some, [](const StateView& view) { return view.key == "skipped"; });
+  save_checkpoint(folder.path() / "some", world, {some, {}, {}});
+
+  LossScale scale({.initial = 16, .hysteresis = 1});
+  const State state = scale.state(world);
+  Parameter w("w", Space(row(), {7, 3}), {Initial::normal(1)});
+  w.initialise(1, at::kDouble, pretend_device());
+  w.value().local().mutable_grad() = w.value().local().detach().div(0);
+  scale.unscale(*whole({w}));
+  const LoadReport report = load_checkpoint(folder.path() / "some", world, state, {}, {.strict = false});
+
+  EXPECT_EQ(report.missing, std::vector<std::string>{"\"skipped.loss_scale\""});
+  EXPECT_EQ(scale.value(), 32);
+  EXPECT_EQ(scale.skipped(), 1);
 }
 
 }  // namespace

@@ -18,10 +18,13 @@
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/progress/background.h"
+#include "riesz/comm/progress/standstill.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/comm/team/buffer.h"
+#include "riesz/comm/untaken.h"
 #include "riesz/partition/split.h"
+#include "riesz/primitives/between.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/testing/pretend_device.h"
@@ -69,6 +72,29 @@ TEST(OnADevice, OneRoundHasMessagesOfTheHostToo) {
 
   expect_there(there, message(before(), 3));
   EXPECT_SAME_BITS(here, message(before() + 50, 4));
+}
+
+/// One wait by polling for each message out of the device, and none for those into it.
+TEST(OnADevice, AMessageWaitsByPollingForItsCopy) {
+  const LatenessScope latest(Lateness::latest);  // so no copy is done when it is queried first
+  const at::Tensor sent = at::full({4}, 7., at::device(pretend_device()));
+  const at::Tensor received = at::empty({4}, sent.options()), here = at::empty({4}, at::kFloat);
+  const NoHostReads none;
+  if (Runtime::size() > 1) {
+    Communicator::world().exchange("ring", {{next(), sent}}, {{before(), received}});
+    EXPECT_EQ(none.polled(), 1);
+    Communicator::world().exchange("ring", {{next(), at::full({4}, 1.)}}, {{before(), received}});
+    EXPECT_EQ(none.polled(), 1);
+    Communicator::world().exchange("ring", {{next(), sent}, {next(), received}},
+                                   {{before(), here}, {before(), here}});
+    EXPECT_EQ(none.polled(), 3);
+  }
+  Counters::instance().reset();
+  const Space S = Space(row(), {3, 70}).partial("a");
+  const at::Tensor x = at::full({3, 70}, 1., sent.options());
+  const std::int64_t before_it = none.polled();
+  const Vector sum = between(S, dual(S))(Vector(S, x));
+  EXPECT_EQ(none.polled() - before_it, Counters::instance().total().messages);
 }
 
 /// As the host's: their end waits for no device, and others wait for them.
@@ -125,6 +151,31 @@ TEST(OnADevice, TheBackgroundLooksOftenWhileACopyIsUnderWay) {
   still->wait();
   set_longest_sleep(kLongestSleep);
   expect_there(buffer.local(), at::full({pieces.back()}, Runtime::size(), at::kDouble));
+}
+
+/// The second send is held back until the first is taken, and the other worker waits for this one. But what
+/// it waits for is being copied.
+TEST(OnADevice, ACopyThatIsUnderWayIsNoStandstill) {
+  if (Runtime::size() != 2) return;
+  const std::int64_t most = most_untaken();
+  set_most_untaken(1);
+  set_standstill(std::chrono::milliseconds(200));
+  const at::Tensor first = at::empty({3}, at::kFloat), second = at::empty({3}, at::kFloat);
+  Communicator& world = Communicator::world();
+  if (Runtime::rank() == 0) {
+    sleep_there(1000);
+    const at::Tensor sent = at::full({3}, 7., at::device(pretend_device()));
+    EXPECT_NO_THROW({
+      world.reserve({1}, {}).send("first", {{1, sent}});
+      world.reserve({1}, {}).send("second", {{1, sent}});
+    });
+  } else {
+    world.exchange("first", {}, {{0, first}});
+    world.exchange("second", {}, {{0, second}});
+    for (const at::Tensor& each : {first, second}) EXPECT_SAME_BITS(each, at::full({3}, 7.));
+  }
+  set_standstill(kStandstill);
+  set_most_untaken(most);
 }
 
 TEST(OnADevice, MessagesAreContiguous) {

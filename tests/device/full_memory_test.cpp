@@ -5,6 +5,8 @@
 
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/stack.h>
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +15,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "full_host.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/layers/linear.h"
@@ -52,7 +56,6 @@ struct TwoLayers {
 
   /// `between`: called with what the GELU takes and gives.
   Vector operator()(const std::function<void(const at::Tensor&, const at::Tensor&)>& between = {}) {
-    const Vector x(X, at::ones({5, 7}, at::device(pretend_device()).dtype(at::kDouble)).requires_grad_());
     const Vector h = first(x);
     const at::Tensor activated = at::gelu(h.local());
     if (between) between(h.local(), activated);
@@ -60,6 +63,7 @@ struct TwoLayers {
   }
 
   Space X{row(), {5, 7}}, hidden{row(), {5, 600}};
+  Vector x{X, at::ones({5, 7}, at::device(pretend_device()).dtype(at::kDouble)).requires_grad_()};
   Linear first{"first", "bi,io->bo", X, Space(row(), {7, 600}), hidden, {.bias = false}};
   Linear second{"second", "bi,io->bo", hidden, Space(row(), {600, 7}), X, {.bias = false}};
 };
@@ -97,6 +101,47 @@ TEST(FullMemory, InBackwardIsOfTheLayer) {
 
 TEST(FullMemory, InBackwardOfLibTorchsOwnIsBetweenTwoLayers) {
   EXPECT_EQ(thrown_in_backward(false).layer, "first, or between it and second");
+}
+
+/// Of the pass that failed, not of the one before through the same nodes.
+TEST(FullMemory, InABackwardThatIsRecordedIsBetweenTwoLayersToo) {
+  TwoLayers model;
+  Chain chain;
+  bool fills = false;
+  std::optional<FullMemory> full;
+  const Vector y = model([&](const at::Tensor&, const at::Tensor& given) {
+    given.register_hook([&](const at::Tensor& gradient) {
+      if (fills) full.emplace();
+      return gradient;
+    });
+  });
+  const Vector ybar(dual(y.space()), at::ones_like(y.local()));
+  const auto recorded = [&] { pullback(y, ybar, {model.x}, /*create_graph=*/true); };
+  recorded();
+  fills = true;
+  const Thrown thrown = thrown_by(recorded);
+  EXPECT_THAT(thrown.text, HasSubstr("out of memory. Tried to allocate"));
+  EXPECT_EQ(thrown.layer, "first, or between it and second");
+}
+
+/// The way back is as wide as here, and there is no memory to walk it.
+TEST(FullMemory, OfTheHostTooLeavesTheErrorWithoutALayer) {
+  TwoLayers model;
+  Chain chain;
+  std::optional<FullMemory> full;
+  FullHost host;
+  const Vector y = model([&](const at::Tensor&, const at::Tensor& given) {
+    given.register_hook([&](const at::Tensor& gradient) {
+      full.emplace();
+      host.fill();
+      return gradient;
+    });
+  });
+  const at::Tensor wide = at::stack(std::vector<at::Tensor>(5000, y.local().sum())).sum();
+  const Thrown thrown = thrown_by([&] { backward(detail::add_shares(y.space(), {}, wide)); });
+  EXPECT_TRUE(host.refused()) << "nothing was looked for";
+  EXPECT_THAT(thrown.text, HasSubstr("out of memory. Tried to allocate"));
+  EXPECT_EQ(thrown.layer, "");
 }
 
 TEST(FullMemory, InAnOptimizerIsOfItsStateOrStep) {

@@ -256,6 +256,26 @@ TEST(HostReads, OfEventsAreThrownUnlessTheseWereRecordedBefore) {
   recorded(here()).synchronize();
 }
 
+/// They are waits by polling, and no reads.
+TEST(HostReads, OfEventsThatAreQueriedTooSoonAreCountedApart) {
+  const LatenessScope latest(Lateness::latest);
+  const at::Tensor x = at::arange(3, kThere);
+  const c10::Event before = recorded(here());
+  const NoHostReads none;
+  EXPECT_FALSE(before.query());
+  EXPECT_EQ(none.polled(), 0);
+  const at::Tensor y = x.add(1);
+  const c10::Event first = recorded(here());
+  const at::Tensor z = x.add(2);
+  const c10::Event second = recorded(here());
+  while (!first.query()) std::this_thread::yield();
+  EXPECT_EQ(none.polled(), 1);
+  EXPECT_TRUE(first.query());
+  EXPECT_FALSE(second.query());
+  EXPECT_EQ(none.polled(), 2);
+  EXPECT_TRUE(none.seen().empty());
+}
+
 TEST(PretendMemory, IsLimited) {
   const at::Tensor x = at::zeros({1000}, kThere);
   const std::int64_t before = limit_pretend_memory(1);

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace riesz::testing {
 
@@ -70,12 +72,17 @@ class HostReadsHere {
 
   /// By the name of the operator or of the wait.
   std::map<std::string, std::int64_t> seen() const;
+  /// The waits by polling: how many events of this scope the host has queried before they were reached. Each
+  /// counts once, however often it is queried. They are no reads: no value is, and `NoHostReads` lets them
+  /// be.
+  std::int64_t polled() const;
 
   /// Of the implementation.
   struct State {
     std::map<std::int64_t, std::uint64_t> queued;  // before, by stream
     bool throws;
     std::map<std::string, std::int64_t> seen = {};
+    std::set<std::pair<std::int64_t, std::uint64_t>> polled = {};  // by stream and place in its queue
   };
 
  protected:

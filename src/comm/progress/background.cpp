@@ -37,8 +37,6 @@ std::atomic<std::uint64_t> moved = 0;
 
 class BackgroundThread {
  public:
-  ~BackgroundThread() { stop(); }
-
   /// True: what came for it until now was not rung for.
   bool add(std::shared_ptr<BackgroundTask> task) {
     const std::lock_guard lock(mutex_);
@@ -114,6 +112,19 @@ class BackgroundThread {
     const std::lock_guard lock(mutex_);
     stopping_ = false;
     if (!tasks_.empty()) thread_ = start_thread([this] { run(); });  // another thread has begun them since
+  }
+
+  /// For good, if `finish` has not begun it again.
+  void stop() {
+    std::thread ending;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      ending = std::move(thread_);
+      changed_.notify_all();
+      if (doorbell_) doorbell_->ring();
+    }
+    if (ending.joinable()) ending.join();
   }
 
  private:
@@ -192,18 +203,6 @@ class BackgroundThread {
     asleep_ = false;
   }
 
-  void stop() {
-    std::thread ending;
-    {
-      const std::lock_guard lock(mutex_);
-      stopping_ = true;
-      ending = std::move(thread_);
-      changed_.notify_all();
-      if (doorbell_) doorbell_->ring();
-    }
-    if (ending.joinable()) ending.join();
-  }
-
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::shared_ptr<BackgroundTask>> tasks_;
@@ -216,8 +215,17 @@ class BackgroundThread {
   bool asleep_ = false;
 };
 
+/// Stops the thread when the process ends.
+struct Stopper {
+  ~Stopper() { thread.stop(); }
+  BackgroundThread& thread;
+};
+
+/// Never destroyed: an object of the program that goes after this source's may still drop a task or begin
+/// one.
 BackgroundThread& background() {
-  static BackgroundThread thread;
+  static BackgroundThread& thread = *new BackgroundThread;
+  static const Stopper at_the_end{thread};
   return thread;
 }
 

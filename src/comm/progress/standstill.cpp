@@ -3,13 +3,14 @@
 #include "riesz/comm/progress/standstill.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace riesz {
 namespace {
 
 /// Where a core is shared by many, what is on its way takes a while.
-constexpr std::chrono::seconds kSure(5);
+std::atomic<std::chrono::milliseconds> sure{kStandstill};
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 }  // namespace
@@ -41,7 +42,9 @@ bool all_wait_for(int rank, const std::vector<int>& peers, const std::vector<Wor
 bool Standstill::lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now) {
   const bool moves = std::exchange(moved_, moved) != moved;
   if (!stuck || moves) since_ = now;
-  return now - since_ > kSure * (1 + bytes / kGiB);
+  return now - since_ > sure.load() * (1 + bytes / kGiB);
 }
+
+void set_standstill(std::chrono::milliseconds time) { sure = time; }
 
 }  // namespace riesz

@@ -22,14 +22,18 @@ class Standstill {
  public:
   using Instant = std::chrono::steady_clock::time_point;
 
-  /// True if it has lasted for 5 s until `now`, and 5 s more for each whole GiB of `bytes`. `stuck`: all
-  /// wait for each other. `moved`: movements of this process so far. A movement ends a standstill. A long
-  /// message over MPI shows as one movement for each GiB.
+  /// True if it has lasted for 5 s (`set_standstill`) until `now`, and as long again for each whole GiB of
+  /// `bytes`. `stuck`: all wait for each other. `moved`: movements of this process so far. A movement ends a
+  /// standstill. A long message over MPI shows as one movement for each GiB.
   bool lasts(bool stuck, std::uint64_t moved, std::int64_t bytes, Instant now);
 
  private:
   std::uint64_t moved_ = 0;
   Instant since_;
 };
+
+/// How long a standstill lasts until it is one; tests shorten it.
+void set_standstill(std::chrono::milliseconds time);
+inline constexpr std::chrono::seconds kStandstill(5);
 
 }  // namespace riesz

@@ -196,6 +196,7 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
   });
   add_extra(of_all, files, report);
   if (options.strict && !report.empty()) refuse(folder, report, options);
+  tell_written_next(state);
   all_or_none(P, [&] {
     for (const StateView& view : state) {
       const StoredName name = stored_name(view.name, view.key);

@@ -49,6 +49,7 @@ std::unique_ptr<Requests> SmallRound::begin(Buffers& move, const Round& round,
     };
     if (!reservation.send_now(i, peer, signature(move, parts), pack)) late.push_back(i);
   }
+  sent_ = true;
   for (const int peer : round.from) reservation.prefetch_awaited(peer);
   if (!large) make_room(move, round);
   if (round.combination == Round::Combination::copy && round.stays_at) {  // of x, which is the source

@@ -36,6 +36,8 @@ class SmallRound {
   /// late would be kept. Once the numbers begin again, a receive of the same number would get it.
   void give_up(const Buffers& move, const Round& round, const Reservation& reservation) const;
   bool has_all() const { return left_.empty(); }
+  /// True once its messages have gone.
+  bool sent() const { return sent_; }
   /// World ranks of the workers whose messages have not arrived.
   std::vector<int> waits_for(const Round& round) const;
 
@@ -51,6 +53,7 @@ class SmallRound {
   void unpack(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
   void add(const Buffers& move, const Round& round, std::size_t receive, const std::byte* from) const;
 
+  bool sent_ = false;
   std::byte* y_ = nullptr;                 // where messages are combined as they come
   c10::SmallVector<std::size_t, 8> left_;  // the receives whose messages have not come, in rank order
 };

@@ -49,7 +49,8 @@ Block* BlockCache::made(std::size_t bytes, c10::StreamId stream) {
     empty_free();
   }
   TORCH_CHECK_WITH(OutOfMemoryError, !too_many(), "pretend:0 is out of memory. Tried to allocate ", bytes,
-                   " bytes. It has ", limit_, ", of which ", limit_ - held_bytes_, " are free.");
+                   " bytes. It has ", limit_, ", of which ", std::max<std::int64_t>(0, limit_ - held_bytes_),
+                   " are free.");
   auto* const memory = static_cast<std::byte*>(std::aligned_alloc(kAligned, bytes));
   fill_with_nan(memory, bytes);
   held_bytes_ += more;

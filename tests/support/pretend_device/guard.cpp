@@ -87,6 +87,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   static bool asked(const Event& until) {
     Stream& of = stream(until.stream);
     if (of.done(until.number)) return true;
+    found_unfinished(until.stream, until.number);
     of.release(until.number);
     return false;
   }

@@ -49,6 +49,12 @@ void host_wait_for_event(c10::StreamId of, Number number) {
   throw_what_failed();
 }
 
+void found_unfinished(c10::StreamId of, Number number) {
+  const std::lock_guard lock(reads_mutex);
+  for (Watch* watch : watches)
+    if (!before(*watch, of, number)) watch->polled.emplace(of, number);
+}
+
 }  // namespace pretend
 
 std::map<std::string, std::int64_t> host_reads() {
@@ -75,6 +81,11 @@ HostReadsHere::~HostReadsHere() {
 std::map<std::string, std::int64_t> HostReadsHere::seen() const {
   const std::lock_guard lock(pretend::reads_mutex);
   return state_.seen;
+}
+
+std::int64_t HostReadsHere::polled() const {
+  const std::lock_guard lock(pretend::reads_mutex);
+  return static_cast<std::int64_t>(state_.polled.size());
 }
 
 }  // namespace riesz::testing

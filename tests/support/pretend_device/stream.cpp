@@ -36,7 +36,11 @@ std::atomic<Lateness>& lateness() {
 /// The ranks of a host have one launcher.
 std::uint64_t seed() {
   const char* given = std::getenv("RIESZ_PRETEND_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : static_cast<std::uint64_t>(getppid());
+  if (given == nullptr) return static_cast<std::uint64_t>(getppid());
+  char* end = nullptr;
+  const std::uint64_t number = std::strtoull(given, &end, 10);
+  TORCH_CHECK(*given != '\0' && *end == '\0', "RIESZ_PRETEND_SEED is ", given, "; give a number");
+  return number;
 }
 
 /// SplitMix64.

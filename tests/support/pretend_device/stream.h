@@ -71,6 +71,8 @@ void host_wait(const std::string& name);
 void host_wait(c10::StreamId of, const std::string& name);
 /// The same for an event: for all up to this number.
 void host_wait_for_event(c10::StreamId of, Number number);
+/// The host has found that the stream has not come as far as this number.
+void found_unfinished(c10::StreamId of, Number number);
 
 /// Keeps what went wrong in queued work until somebody waits.
 void failed(std::exception_ptr error);
