@@ -211,6 +211,14 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units()) * stored : 0;
 }
 
+/// The bytes of a logit, with those of the loss. On a CPU it is read as it lies, and its gradient is written
+/// over it. LibTorch's operators make another in fp32, and for training its gradient.
+double bytes_of_logit(const Config& config, bool training) {
+  const double computed = element_bytes(config).computed;
+  if (config.device == "cpu") return computed;
+  return computed + (training ? 2 : 1) * kFp32;
+}
+
 /// The greater of what micro-batches keep and what a measurement does, which keeps one block's activations of
 /// a micro-batch and has no gradients.
 void estimate_activations(MemoryEstimate& e, const Config& config, const Model& m) {
@@ -219,7 +227,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double parts = real(micro_batches_of(config));
   const double rows = std::ceil(batch / parts);
   const double stream = m.sizes.stream(rows, m.T);
-  const double logits = last * m.sizes.logits(rows, m.T) * (2 * kFp32 + bytes.computed);
+  const double logits = last * m.sizes.logits(rows, m.T) * bytes_of_logit(config, true);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
   const double others = std::max(0.0, m.part.under_way - 1) * blocks;
   const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
@@ -227,7 +235,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
 
   const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);
   const double kept_to_measure = kept_of_block(m, measured, bytes);
-  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * (kFp32 + bytes.computed);
+  const double logits_to_measure = last * m.sizes.logits(measured, m.T) * bytes_of_logit(config, false);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
   e.activations = training ? kept : kept_to_measure;
   e.under_way = training ? others : 0;

@@ -20,7 +20,7 @@ struct MemoryEstimate {
   double sums = 0;         ///< buffers in which gradients are summed, in ZeRO's stages 2 and 3
   double activations = 0;  ///< of a micro-batch, kept for backward; or of a measurement, if that takes more
   double under_way = 0;    ///< of the other micro-batches that a pipeline has under way
-  double logits = 0;       ///< with the loss's and, of a micro-batch, their gradient
+  double logits = 0;       ///< on a device with the loss's and, of a micro-batch, their gradient
   double checkpoint = 0;   ///< the copy that is written while training goes on
   double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
 

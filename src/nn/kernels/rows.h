@@ -98,6 +98,29 @@ struct OneThread {
     if (at < end) f(RowPart<Vector, false>{at, end - at});
   }
 
+  /// Σ over the elements 0 to n of each of the numbers that f puts in `terms`; 0 where there is no element.
+  /// The additions of several chains do not wait for one another. Their order depends on n alone.
+  template <int count, typename F>
+  static RIESZ_ROW void sums(std::int64_t n, float (&results)[count], const F& f) {
+    constexpr std::int64_t kChains = 4, kStep = kLanesOf<Vector>;
+    Vector all[kChains][count] = {};
+    std::int64_t at = 0;
+    for (; at + kChains * kStep <= n; at += kChains * kStep) {
+      for (std::int64_t chain = 0; chain < kChains; ++chain) {
+        Vector terms[count];
+        f(RowPart<Vector, true>{at + chain * kStep, kStep}, terms);
+        for (int i = 0; i < count; ++i) all[chain][i] += terms[i];
+      }
+    }
+    each(at, n, [&](auto part) RIESZ_PART {
+      Vector terms[count];
+      f(part, terms);
+      for (int i = 0; i < count; ++i) all[0][i] += terms[i];
+    });
+    for (int i = 0; i < count; ++i)
+      results[i] = sum_of(Vector((all[0][i] + all[1][i]) + (all[2][i] + all[3][i])));
+  }
+
   static RIESZ_ROW float sum(const Vector& numbers) { return sum_of(numbers); }
   static RIESZ_ROW float greatest(const Vector& numbers) { return greatest_of(numbers); }
 };

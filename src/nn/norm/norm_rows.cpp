@@ -31,26 +31,18 @@ struct NormOfRow {
     using Numbers = typename Team::Numbers;
     const Number* const of_row = x + row * n;
     const auto width = static_cast<float>(n);
-    float middle = 0;
+    float middle = 0, sum[1];
     if constexpr (centred) {
-      Numbers sum = {};
-      Team::each(0, n, [&](auto part) RIESZ_PART {
-        Numbers a;
-        part.load(of_row, a);
-        sum += a;
-      });
-      middle = Team::sum(sum) / width;
+      Team::sums(n, sum, [&](auto part, Numbers(&term)[1]) RIESZ_PART { part.load(of_row, term[0]); });
+      middle = sum[0] / width;
       mean[row] = middle;
     }
-    Numbers squares = {};
-    Team::each(0, n, [&](auto part) RIESZ_PART {
-      Numbers a;
-      part.load(of_row, a);
-      a -= middle;
-      part.without_rest(a);
-      squares += a * a;
+    Team::sums(n, sum, [&](auto part, Numbers(&term)[1]) RIESZ_PART {
+      part.load(of_row, term[0]);
+      term[0] = (term[0] - middle) * (term[0] - middle);
+      part.without_rest(term[0]);
     });
-    const float factor = 1 / std::sqrt(Team::sum(squares) / width + epsilon);
+    const float factor = 1 / std::sqrt(sum[0] / width + epsilon);
     scale[row] = factor;
     Team::each(0, n, [&](auto part) RIESZ_PART {
       Numbers a, w, b = {};
@@ -62,7 +54,8 @@ struct NormOfRow {
   }
 };
 
-/// The gradients of one of the parts into which rows are cut.
+/// The gradients of one of the parts into which rows are cut. With u = (x − mean)·scale and v = ȳ·weight:
+/// x̄ = scale·(v − mean(v) − u·mean(u·v)).
 template <typename Number, bool centred>
 struct GradientsOfPart {
   const Number *ybar, *x;
@@ -73,49 +66,66 @@ struct GradientsOfPart {
 
   template <typename Team>
   RIESZ_ROW void operator()(const Team& team, std::int64_t part) const {
+    constexpr int kTogether = 4;  // rows that are added before they are added to memory
     const std::int64_t end = std::min(m, (part + 1) * rows_of_part);
-    for (std::int64_t row = part * rows_of_part; row < end; ++row)
-      of_row(team, row, weights + part * n, centred ? biases + part * n : nullptr);
+    std::int64_t row = part * rows_of_part;
+    for (; row + kTogether <= end; row += kTogether) of_rows<kTogether>(team, row, part);
+    for (; row < end; ++row) of_rows<1>(team, row, part);
   }
 
  private:
-  /// With u = (x − mean)·scale and v = ȳ·weight: x̄ = scale·(v − mean(v) − u·mean(u·v)).
+  struct OfRow {
+    float middle, factor, mean_v, mean_uv;
+  };
+
   template <typename Team>
-  RIESZ_ROW void of_row(const Team& /*team*/, std::int64_t row, float* to_weight, float* to_bias) const {
+  RIESZ_ROW void means(const Team& /*team*/, std::int64_t row, OfRow& of) const {
     using Numbers = typename Team::Numbers;
-    const Number *const a = x + row * n, *const g = ybar + row * n;
-    const float middle = centred ? mean[row] : 0, factor = scale[row];
-    Numbers of_v = {}, of_uv = {};
-    Team::each(0, n, [&](auto part) RIESZ_PART {
-      Numbers u, v, w, sum;
-      part.load(a, u), part.load(g, v), part.load(weight, w);
-      u = (u - middle) * factor;
-      part.load(to_weight, sum);
-      sum += v * u;
-      part.store(sum, to_weight);
-      if constexpr (centred) {
-        part.load(to_bias, sum);
-        sum += v;
-        part.store(sum, to_bias);
-      }
-      v *= w;
-      of_v += v, of_uv += u * v;
+    of.middle = centred ? mean[row] : 0, of.factor = scale[row];
+    float sum[2];
+    Team::sums(n, sum, [&](auto part, Numbers(&terms)[2]) RIESZ_PART {
+      Numbers u, w;
+      part.load(x + row * n, u), part.load(ybar + row * n, terms[0]), part.load(weight, w);
+      terms[0] *= w;
+      terms[1] = ((u - of.middle) * of.factor) * terms[0];
     });
     const auto width = static_cast<float>(n);
-    const float mean_v = centred ? Team::sum(of_v) / width : 0, mean_uv = Team::sum(of_uv) / width;
+    of.mean_v = centred ? sum[0] / width : 0, of.mean_uv = sum[1] / width;
+  }
+
+  template <int count, typename Team>
+  RIESZ_ROW void of_rows(const Team& team, std::int64_t first, std::int64_t of_part) const {
+    using Numbers = typename Team::Numbers;
+    float* const to_weight = weights + of_part * n;
+    float* const to_bias = centred ? biases + of_part * n : nullptr;
+    OfRow of[count];
+    for (int i = 0; i < count; ++i) means(team, first + i, of[i]);
     Team::each(0, n, [&](auto part) RIESZ_PART {
-      Numbers u, v, w;
-      part.load(a, u), part.load(g, v), part.load(weight, w);
-      u = (u - middle) * factor;
-      part.store(Numbers((v * w - mean_v - u * mean_uv) * factor), xbar + row * n);
+      Numbers w, of_weight, of_bias = {};
+      part.load(weight, w), part.load(to_weight, of_weight);
+      if constexpr (centred) part.load(to_bias, of_bias);
+      for (int i = 0; i < count; ++i) {
+        Numbers u, v;
+        part.load(x + (first + i) * n, u), part.load(ybar + (first + i) * n, v);
+        u = (u - of[i].middle) * of[i].factor;
+        of_weight += v * u, of_bias += v;
+        part.store(Numbers((v * w - of[i].mean_v - u * of[i].mean_uv) * of[i].factor),
+                   xbar + (first + i) * n);
+      }
+      part.store(of_weight, to_weight);
+      if constexpr (centred) part.store(of_bias, to_bias);
     });
   }
 };
 
 /// Σ over the first dim of (parts, n), in order.
 at::Tensor sum_in_order(const at::Tensor& parts) {
-  at::Tensor sum = parts[0].clone();
-  for (std::int64_t part = 1; part < parts.size(0); ++part) sum.add_(parts[part]);
+  const std::int64_t n = parts.size(1);
+  at::Tensor sum = at::zeros({n}, parts.options());
+  const float* from = parts.const_data_ptr<float>();
+  float* const to = sum.mutable_data_ptr<float>();
+  for (std::int64_t part = 0; part < parts.size(0); ++part, from += n)
+    for (std::int64_t i = 0; i < n; ++i) to[i] += from[i];
   return sum;
 }
 
