@@ -31,22 +31,28 @@ struct FormulaKernels {
 /// `left` elements at most.
 template <typename V, typename Scalar>
 RIESZ_ELEMENT Number<V> some_of(const Scalar* from, std::int64_t left) {
-  Number<V> x(0.0);
+  Number<V> x;
   constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
-  if (left >= kWide)
+  if (left >= kWide) {
     std::memcpy(&x.v, from, sizeof(V));
-  else
-    std::memcpy(&x.v, from, static_cast<std::size_t>(left) * sizeof(Scalar));
+  } else {
+    Scalar some[kWide] = {};
+    std::memcpy(some, from, static_cast<std::size_t>(left) * sizeof(Scalar));
+    std::memcpy(&x.v, some, sizeof(V));
+  }
   return x;
 }
 
 template <typename V, typename Scalar>
 RIESZ_ELEMENT void store_some(const Number<V>& x, Scalar* to, std::int64_t left) {
   constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
-  if (left >= kWide)
+  if (left >= kWide) {
     std::memcpy(to, &x.v, sizeof(V));
-  else
-    std::memcpy(to, &x.v, static_cast<std::size_t>(left) * sizeof(Scalar));
+  } else {
+    Scalar some[kWide];
+    std::memcpy(some, &x.v, sizeof(V));
+    std::memcpy(to, some, static_cast<std::size_t>(left) * sizeof(Scalar));
+  }
 }
 
 template <typename V, typename Scalar, typename F, std::size_t... I>
