@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Point-wise formulas in one pass beside the chain of LibTorch's operators that each replaces, forward and backward:
-// per cent of the machine's copy bandwidth, measured in the same turn, that the fewest bytes are moved with. Medians
-// over turns in which all run one after another. --only and --path run one alone, as callgrind wants.
+// Point-wise formulas in one pass beside the chain of LibTorch's operators that each replaces, forward and
+// backward: per cent of the machine's copy bandwidth, measured in the same turn, that the fewest bytes are
+// moved with. Medians over turns in which all run one after another. --only and --path run one alone, as
+// callgrind wants.
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/silu.h>
-#include <torch/csrc/autograd/autograd.h>
-
 #include <malloc.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -63,20 +63,42 @@ std::vector<Formula> formulas(const Options& options) {
   };
   const Space X(Partition::world(), {options.rows, options.width}), C(Partition::world(), {options.width});
   const at::Tensor x = leaf(X.shape()), u = leaf(X.shape()), b = leaf({options.width});
-  return {{"gelu", {x}, 2, 3, [X](const Tensors& in) { return gelu(Vector(X, in[0])).local(); },
+  return {{"gelu",
+           {x},
+           2,
+           3,
+           [X](const Tensors& in) { return gelu(Vector(X, in[0])).local(); },
            [](const Tensors& in) { return at::gelu(in[0], "tanh"); }},
-          {"gelu_exact", {x}, 2, 3, [X](const Tensors& in) { return gelu_exact(Vector(X, in[0])).local(); },
+          {"gelu_exact",
+           {x},
+           2,
+           3,
+           [X](const Tensors& in) { return gelu_exact(Vector(X, in[0])).local(); },
            [](const Tensors& in) { return at::gelu(in[0], "none"); }},
-          {"relu", {x}, 2, 3, [X](const Tensors& in) { return relu(Vector(X, in[0])).local(); },
+          {"relu",
+           {x},
+           2,
+           3,
+           [X](const Tensors& in) { return relu(Vector(X, in[0])).local(); },
            [](const Tensors& in) { return in[0].relu(); }},
-          {"silu", {x}, 2, 3, [X](const Tensors& in) { return silu(Vector(X, in[0])).local(); },
+          {"silu",
+           {x},
+           2,
+           3,
+           [X](const Tensors& in) { return silu(Vector(X, in[0])).local(); },
            [](const Tensors& in) { return at::silu(in[0]); }},
-          {"bias+gelu", {x, b}, 2, 3,
+          {"bias+gelu",
+           {x, b},
+           2,
+           3,
            [X, C](const Tensors& in) {
              return activate_sum("gelu", "tc,c", Vector(X, in[0]), Vector(C, in[1])).local();
            },
            [](const Tensors& in) { return at::gelu(in[0].add(in[1]), "tanh"); }},
-          {"gated silu", {x, u}, 3, 5,
+          {"gated silu",
+           {x, u},
+           3,
+           5,
            [X](const Tensors& in) { return gated("silu", Vector(X, in[0]), Vector(X, in[1])).local(); },
            [](const Tensors& in) { return at::silu(in[0]).mul(in[1]); }}};
 }
@@ -103,12 +125,13 @@ void run(const Options& options) {
       }
     }
     if (!options.path.empty()) continue;
-    std::printf("%-11s forward %5.2f ms %3.0f %% of copy, chain %5.2f ms %3.0f %% (%.2f x)   "
-                "backward %5.2f ms %3.0f %%, chain %5.2f ms %3.0f %% (%.2f x)\n",
-                each.name.c_str(), 1e3 * median(forward[0]), median(percent[0]), 1e3 * median(forward[1]),
-                median(percent[2]), median(forward[1]) / median(forward[0]), 1e3 * median(backward[0]),
-                median(percent[1]), 1e3 * median(backward[1]), median(percent[3]),
-                median(backward[1]) / median(backward[0]));
+    std::printf(
+        "%-11s forward %5.2f ms %3.0f %% of copy, chain %5.2f ms %3.0f %% (%.2f x)   "
+        "backward %5.2f ms %3.0f %%, chain %5.2f ms %3.0f %% (%.2f x)\n",
+        each.name.c_str(), 1e3 * median(forward[0]), median(percent[0]), 1e3 * median(forward[1]),
+        median(percent[2]), median(forward[1]) / median(forward[0]), 1e3 * median(backward[0]),
+        median(percent[1]), 1e3 * median(backward[1]), median(percent[3]),
+        median(backward[1]) / median(backward[0]));
   }
 }
 

@@ -111,7 +111,8 @@ void expect_alike(const std::vector<Vector>& found, const std::vector<Vector>& w
 
 TEST(Activation, OfALinearIsThatOfItsValue) {
   for (const Partition& mesh : meshes()) {
-    const Space X = Space(mesh, {4, 3, 6}).sharded(0, "dp"), Y = Space(mesh, {4, 3, 8}).sharded(0, "dp").sharded(2, "tp");
+    const Space X = Space(mesh, {4, 3, 6}).sharded(0, "dp"),
+                Y = Space(mesh, {4, 3, 8}).sharded(0, "dp").sharded(2, "tp");
     for (const bool bias : {true, false}) {
       Linear linear("up", "bti,io->bto", X, Y, {.bias = bias});
       linear.initialise(1, at::kDouble);

@@ -54,11 +54,16 @@ void expect_right(const char* name, const Function& function, double (*of_double
 }
 
 void expect_all_right() {
-  expect_right("exp", [](const Lanes& x, Lanes& y) { detail::exp_of(x, y); }, std::exp, 2);
-  expect_right("log", [](const Lanes& x, Lanes& y) { detail::log_of(x, y); }, std::log, 2);
-  expect_right("tanh", [](const Lanes& x, Lanes& y) { detail::tanh_of(x, y); }, std::tanh, 2);
-  expect_right("erf", [](const Lanes& x, Lanes& y) { detail::erf_of(x, y); }, std::erf, 2);
-  expect_right("sqrt", [](const Lanes& x, Lanes& y) { detail::sqrt_of(x, y); }, std::sqrt, 0.501);
+  expect_right(
+      "exp", [](const Lanes& x, Lanes& y) { detail::exp_of(x, y); }, std::exp, 2);
+  expect_right(
+      "log", [](const Lanes& x, Lanes& y) { detail::log_of(x, y); }, std::log, 2);
+  expect_right(
+      "tanh", [](const Lanes& x, Lanes& y) { detail::tanh_of(x, y); }, std::tanh, 2);
+  expect_right(
+      "erf", [](const Lanes& x, Lanes& y) { detail::erf_of(x, y); }, std::erf, 2);
+  expect_right(
+      "sqrt", [](const Lanes& x, Lanes& y) { detail::sqrt_of(x, y); }, std::sqrt, 0.501);
 }
 
 TEST(LaneMath, IsRightToTwoUnitsAtAllFloats) { expect_all_right(); }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The code of docs/guides/pointwise.md, on every grid of the workers.
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/silu.h>
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "expect_vectors.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/linear.h"
+#include "riesz/nn/layout/layout.h"
 #include "riesz/nn/pointwise/pointwise.h"
 #include "riesz/primitives/chain.h"
 
@@ -24,11 +26,13 @@ using Tensors = std::vector<at::Tensor>;
 using Vectors = std::vector<Vector>;
 
 Vector silu_times(const Vector& g, const Vector& u) {
-  return pointwise("silu_times", [](auto x, auto y) { return x * sigmoid(x) * y; }, g, u);
+  return pointwise(
+      "silu_times", [](auto x, auto y) { return x * sigmoid(x) * y; }, g, u);
 }
 
 Vector bias_relu(const Vector& h, const Vector& b) {
-  return pointwise("bias_relu", "btc,c", [](auto x, auto y) { return max(x + y, 0.0); }, h, b);
+  return pointwise(
+      "bias_relu", "btc,c", [](auto x, auto y) { return max(x + y, 0.0); }, h, b);
 }
 
 const Activation relu_squared("relu_squared", [](auto x) { return square(max(x, 0.0)); });
@@ -42,7 +46,8 @@ class GatedMlp : public Layer<GatedMlp> {
   std::string describe() const override { return "gated MLP"; }
 
  private:
-  Linear gate{*this, "gate", "btc,fc->btf"}, up{*this, "up", "btc,fc->btf"}, down{*this, "down", "btf,cf->btc"};
+  Linear gate{*this, "gate", "btc,fc->btf"}, up{*this, "up", "btc,fc->btf"},
+      down{*this, "down", "btf,fc->btc"};
 };
 
 TEST(PointwisePage, FormulasAreTorchs) {
@@ -58,6 +63,30 @@ TEST(PointwisePage, FormulasAreTorchs) {
     expect_as_global(
         {X}, [](const Vectors& x) { return activate(relu_squared, x[0]); },
         [](const Tensors& x) { return at::relu(x[0]).square(); });
+  }
+}
+
+TEST(PointwisePage, TheMlpIsTorchs) {
+  const Roles roles{
+      {'b', {Role::batch}}, {'t', {Role::sequence}}, {'c', {Role::width, 6}}, {'f', {Role::inner, 8}}};
+  for (const Partition& mesh : meshes()) {
+    GatedMlp mlp("mlp", ModelSpaces(spaces::one_d(mesh), roles));
+    mlp.initialise(1, at::kDouble);
+    Tensors of;
+    for (const Parameter& parameter : mlp.parameters()) {
+      of.push_back(draws(parameter.space().shape(), 2 + of.size()));
+      set(parameter, of.back());
+    }
+    const Space X = mlp.spaces().stream("btc").with_shape({4, 3, 6});
+    const at::Tensor x = draws({4, 3, 6}, 1);
+    const Chain chain;
+    const Vector y = mlp(distribute(X, x));
+
+    const auto linear = [&](const at::Tensor& in, std::size_t i) {
+      return at::matmul(in, of[i].t()).add(of[i + 1]);
+    };
+    const at::Tensor inner = at::relu(linear(x, 0)).square().mul(at::silu(linear(x, 2)));
+    EXPECT_TRUE(means(y, at::matmul(inner, of[4]).add(of[5])));
   }
 }
 

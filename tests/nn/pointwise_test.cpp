@@ -60,32 +60,44 @@ Case of(const std::string& name, F f, std::function<at::Tensor(const Tensors&)> 
 
 std::vector<Case> cases() {
   return {
-      of<1>("exp", [](auto x) { return exp(x); }, [](const Tensors& x) { return at::exp(x[0]); }),
-      of<1>("log", [](auto x) { return log(x * x + 0.1); },
-            [](const Tensors& x) { return at::log(x[0] * x[0] + 0.1); }),
-      of<1>("tanh", [](auto x) { return tanh(x); }, [](const Tensors& x) { return at::tanh(x[0]); }),
-      of<1>("erf", [](auto x) { return erf(x); }, [](const Tensors& x) { return at::erf(x[0]); }),
-      of<1>("sqrt", [](auto x) { return sqrt(1 + square(x)); },
-            [](const Tensors& x) { return at::sqrt(x[0] * x[0] + 1); }),
-      of<1>("rsqrt", [](auto x) { return rsqrt(1 + pow(x, 4)); },
-            [](const Tensors& x) { return at::rsqrt(x[0].pow(4) + 1); }),
-      of<1>("abs", [](auto x) { return abs(x); }, [](const Tensors& x) { return at::abs(x[0]); }),
-      of<1>("sigmoid", [](auto x) { return sigmoid(x); },
-            [](const Tensors& x) { return at::sigmoid(x[0]); }),
-      of<1>("a branch", [](auto x) { return where(x < 0.3 && !(x <= -1.0), -x, 3.0); },
-            [](const Tensors& x) {
-              return at::where(x[0].lt(0.3).logical_and(x[0].gt(-1)), -x[0], at::full_like(x[0], 3));
-            }),
-      of<1>("a step without a slope", [](auto x) { return where(x >= 0.5 || x == 0.25, 2.0, x * 0.0); },
-            [](const Tensors& x) { return at::where(x[0].ge(0.5), at::full_like(x[0], 2), x[0] * 0); }),
-      of<2>("silu_times", [](auto g, auto u) { return g / (1 + exp(-g)) * u; },
-            [](const Tensors& x) { return x[0] * at::sigmoid(x[0]) * x[1]; }),
-      of<2>("max", [](auto a, auto b) { return max(a, b) - 2 * min(b, 0.7); },
-            [](const Tensors& x) {
-              return at::maximum(x[0], x[1]) - at::minimum(x[1], at::full_like(x[1], 0.7)) * 2;
-            }),
-      of<3>("three", [](auto a, auto b, auto c) { return (a - b) / (2 + c * c) + b; },
-            [](const Tensors& x) { return (x[0] - x[1]) / (x[2] * x[2] + 2) + x[1]; }),
+      of<1>(
+          "exp", [](auto x) { return exp(x); }, [](const Tensors& x) { return at::exp(x[0]); }),
+      of<1>(
+          "log", [](auto x) { return log(x * x + 0.1); },
+          [](const Tensors& x) { return at::log(x[0] * x[0] + 0.1); }),
+      of<1>(
+          "tanh", [](auto x) { return tanh(x); }, [](const Tensors& x) { return at::tanh(x[0]); }),
+      of<1>(
+          "erf", [](auto x) { return erf(x); }, [](const Tensors& x) { return at::erf(x[0]); }),
+      of<1>(
+          "sqrt", [](auto x) { return sqrt(1 + square(x)); },
+          [](const Tensors& x) { return at::sqrt(x[0] * x[0] + 1); }),
+      of<1>(
+          "rsqrt", [](auto x) { return rsqrt(1 + pow(x, 4)); },
+          [](const Tensors& x) { return at::rsqrt(x[0].pow(4) + 1); }),
+      of<1>(
+          "abs", [](auto x) { return abs(x); }, [](const Tensors& x) { return at::abs(x[0]); }),
+      of<1>(
+          "sigmoid", [](auto x) { return sigmoid(x); }, [](const Tensors& x) { return at::sigmoid(x[0]); }),
+      of<1>(
+          "a branch", [](auto x) { return where(x < 0.3 && !(x <= -1.0), -x, 3.0); },
+          [](const Tensors& x) {
+            return at::where(x[0].lt(0.3).logical_and(x[0].gt(-1)), -x[0], at::full_like(x[0], 3));
+          }),
+      of<1>(
+          "a step without a slope", [](auto x) { return where(x >= 0.5 || x == 0.25, 2.0, x * 0.0); },
+          [](const Tensors& x) { return at::where(x[0].ge(0.5), at::full_like(x[0], 2), x[0] * 0); }),
+      of<2>(
+          "silu_times", [](auto g, auto u) { return g / (1 + exp(-g)) * u; },
+          [](const Tensors& x) { return x[0] * at::sigmoid(x[0]) * x[1]; }),
+      of<2>(
+          "max", [](auto a, auto b) { return max(a, b) - 2 * min(b, 0.7); },
+          [](const Tensors& x) {
+            return at::maximum(x[0], x[1]) - at::minimum(x[1], at::full_like(x[1], 0.7)) * 2;
+          }),
+      of<3>(
+          "three", [](auto a, auto b, auto c) { return (a - b) / (2 + c * c) + b; },
+          [](const Tensors& x) { return (x[0] - x[1]) / (x[2] * x[2] + 2) + x[1]; }),
   };
 }
 
@@ -148,8 +160,10 @@ TEST(Pointwise, IsTheSameInPartsOfAnySize) {
 
 TEST(Pointwise, BroadcastsAndSumsItsGradients) {
   const std::vector<std::vector<std::vector<std::int64_t>>> shapes = {
-      {{70, 5}, {5}, {70, 1}}, {{3, 70, 5}, {70, 1}, {3, 1, 5}}, {{4, 33}, {1}, {}}, {{2, 3, 4}, {3, 1}, {1, 3, 1}},
-      {{2100}, {1}, {}},       {{0, 5}, {5}, {1}},               {{1, 1}, {1}, {}}};
+      {{70, 5}, {5}, {70, 1}}, {{3, 70, 5}, {70, 1}, {3, 1, 5}},
+      {{4, 33}, {1}, {}},      {{2, 3, 4}, {3, 1}, {1, 3, 1}},
+      {{2100}, {1}, {}},       {{0, 5}, {5}, {1}},
+      {{1, 1}, {1}, {}}};
   for (const std::int64_t elements : {std::int64_t{3}, std::int64_t{1} << 14}) {
     const SmallParts small(elements);
     for (const Case& c : cases()) {
@@ -165,7 +179,8 @@ TEST(Pointwise, ReadsStridedTensors) {
   expect_torchs(c, {all.transpose(0, 2), all.transpose(0, 2), draws({20, 6, 7}, 5)}, at::kFloat);
   for (const at::ScalarType type : kTypes) {
     const at::Tensor x = all.to(type);
-    const Tensors xs = {x.slice(2, 1, 20, 3), x.slice(2, 0, 7), x.select(2, 3).unsqueeze(-1).expand({7, 6, 7})};
+    const Tensors xs = {x.slice(2, 1, 20, 3), x.slice(2, 0, 7),
+                        x.select(2, 3).unsqueeze(-1).expand({7, 6, 7})};
     const at::Tensor y = detail::recorded_pointwise(c.formula, xs);
     const Tensors dense = {xs[0].contiguous(), xs[1].contiguous(), xs[2].contiguous()};
     EXPECT_TRUE(y.equal(detail::recorded_pointwise(c.formula, dense)));
@@ -198,7 +213,8 @@ TEST(Pointwise, IsDifferentiableAgain) {
         if (first[i].defined()) sum = sum + (first[i] * draws(first[i].sizes().vec(), 30 + i)).sum();
       Tensors second = first;
       if (sum.requires_grad())
-        for (const at::Tensor& each : torch::autograd::grad({sum}, xs, {}, {}, false, true)) second.push_back(each);
+        for (const at::Tensor& each : torch::autograd::grad({sum}, xs, {}, {}, false, true))
+          second.push_back(each);
       return second;
     };
     const Tensors found = twice([&](const Tensors& xs) { return detail::recorded_pointwise(c.formula, xs); });
@@ -255,7 +271,8 @@ TEST(Pointwise, LiesWhereTheVectorsLie) {
     Chain chain;
     const Vector hs = leaf(X, h.detach());
     const Vector bs = leaf(Space(mesh, {7}).sharded(0, "tp"), b.detach());
-    const Vector y = pointwise("bias_relu", "btc,c", [](auto x, auto c) { return max(x + c, 0.0); }, hs, bs);
+    const Vector y = pointwise(
+        "bias_relu", "btc,c", [](auto x, auto c) { return max(x + c, 0.0); }, hs, bs);
     const std::vector<Vector> gradients = pullback(y, distribute(dual(X), ybar), {hs, bs});
 
     const at::Tensor expected = at::relu(h + b);

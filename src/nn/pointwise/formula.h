@@ -106,14 +106,14 @@ template <typename F, std::size_t N>
 struct Compiled {
   using Inputs = std::make_index_sequence<N>;
 
-#define RIESZ_STRIPS(name, target, V)                                                                    \
-  target __attribute__((flatten)) static void value_##name(const void* f, const float* const* in,        \
-                                                           float* const* out, std::int64_t n) {          \
-    value_strip<V, float, F>(f, in, out, n, Inputs{});                                                   \
-  }                                                                                                      \
-  target __attribute__((flatten)) static void gradients_##name(const void* f, const float* const* in,    \
-                                                               float* const* out, std::int64_t n) {      \
-    gradient_strip<V, float, F>(f, in, out, n, Inputs{});                                                \
+#define RIESZ_STRIPS(name, target, V)                                                                 \
+  target __attribute__((flatten)) static void value_##name(const void* f, const float* const* in,     \
+                                                           float* const* out, std::int64_t n) {       \
+    value_strip<V, float, F>(f, in, out, n, Inputs{});                                                \
+  }                                                                                                   \
+  target __attribute__((flatten)) static void gradients_##name(const void* f, const float* const* in, \
+                                                               float* const* out, std::int64_t n) {   \
+    gradient_strip<V, float, F>(f, in, out, n, Inputs{});                                             \
   }
   RIESZ_STRIPS(plainly, , HalfLanes)
   RIESZ_STRIPS(by_avx2, RIESZ_FOR_AVX2, HalfLanes)
@@ -147,13 +147,13 @@ struct Compiled {
   }
 
   static const FormulaKernels& kernels() {
-    static const FormulaKernels all{for_this_processor(value_plainly, value_by_avx2, value_by_avx512),
-                                    for_this_processor(gradients_plainly, gradients_by_avx2,
-                                                       gradients_by_avx512),
-                                    value_double,
-                                    gradients_double,
-                                    value,
-                                    gradients};
+    static const FormulaKernels all{
+        for_this_processor(value_plainly, value_by_avx2, value_by_avx512),
+        for_this_processor(gradients_plainly, gradients_by_avx2, gradients_by_avx512),
+        value_double,
+        gradients_double,
+        value,
+        gradients};
     return all;
   }
 };

@@ -10,33 +10,33 @@
 
 namespace riesz {
 
-/// Where a comparison of elements holds: what `where` chooses by. A lane of V has 1, or 0 where it does not, and
-/// two are added to be combined: with AVX-512, g++ 12 computes what it sees to be a combination of comparisons
-/// lane by lane.
+/// Where a comparison of elements holds: what `where` chooses by. A lane of V has 1, or 0 where it does not.
+/// Two are combined by their sum. For g++ 12 with AVX-512 computes lane by lane what it sees to be a
+/// combination of comparisons.
 template <typename V>
-class Holds {
+class Condition {
  public:
   using Stored = std::conditional_t<std::is_floating_point_v<V>, bool, V>;
 
-  RIESZ_ELEMENT explicit Holds(const Stored& m) : m_(m) {}
-  RIESZ_ELEMENT Holds(const Holds& other) : m_(other.m_) {}
-  RIESZ_ELEMENT Holds& operator=(const Holds& other) {
+  RIESZ_ELEMENT explicit Condition(const Stored& m) : m_(m) {}
+  RIESZ_ELEMENT Condition(const Condition& other) : m_(other.m_) {}
+  RIESZ_ELEMENT Condition& operator=(const Condition& other) {
     m_ = other.m_;
     return *this;
   }
   RIESZ_ELEMENT const Stored& m() const { return m_; }
 
-  friend RIESZ_ELEMENT Holds operator&&(const Holds& a, const Holds& b) {
+  friend RIESZ_ELEMENT Condition operator&&(const Condition& a, const Condition& b) {
     const Stored no{}, yes = static_cast<Stored>(no + 1);
-    return Holds(a.m_ + b.m_ > yes ? yes : no);
+    return Condition(a.m_ + b.m_ > yes ? yes : no);
   }
-  friend RIESZ_ELEMENT Holds operator||(const Holds& a, const Holds& b) {
+  friend RIESZ_ELEMENT Condition operator||(const Condition& a, const Condition& b) {
     const Stored no{}, yes = static_cast<Stored>(no + 1);
-    return Holds(a.m_ + b.m_ != no ? yes : no);
+    return Condition(a.m_ + b.m_ != no ? yes : no);
   }
-  friend RIESZ_ELEMENT Holds operator!(const Holds& a) {
+  friend RIESZ_ELEMENT Condition operator!(const Condition& a) {
     const Stored no{}, yes = static_cast<Stored>(no + 1);
-    return Holds(a.m_ != no ? no : yes);
+    return Condition(a.m_ != no ? no : yes);
   }
 
  private:
@@ -50,7 +50,7 @@ class Holds {
 template <typename V>
 class Number {
  public:
-  using Mask = Holds<V>;
+  using Mask = Condition<V>;
   using Stored = typename Mask::Stored;
 
   RIESZ_ELEMENT Number() {}
@@ -68,10 +68,10 @@ class Number {
   friend RIESZ_ELEMENT Number operator/(const Number& a, const Number& b) { return of(a.v / b.v); }
   friend RIESZ_ELEMENT Number operator-(const Number& a) { return of(-a.v); }
 
-#define RIESZ_COMPARES(op)                                                       \
-  friend RIESZ_ELEMENT Mask operator op(const Number& a, const Number& b) {      \
-    const Stored no{}, yes = static_cast<Stored>(no + 1);                        \
-    return Mask(a.v op b.v ? yes : no);                                          \
+#define RIESZ_COMPARES(op)                                                  \
+  friend RIESZ_ELEMENT Mask operator op(const Number& a, const Number& b) { \
+    const Stored no{}, yes = static_cast<Stored>(no + 1);                   \
+    return Mask(a.v op b.v ? yes : no);                                     \
   }
   RIESZ_COMPARES(<)
   RIESZ_COMPARES(>)
@@ -85,28 +85,40 @@ class Number {
   }
 
   friend RIESZ_ELEMENT Number exp(const Number& x) {
-    if constexpr (kPlain) return of(std::exp(x.v));
-    else return made([&](V& y) { detail::exp_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::exp(x.v));
+    else
+      return made([&](V& y) { detail::exp_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number log(const Number& x) {
-    if constexpr (kPlain) return of(std::log(x.v));
-    else return made([&](V& y) { detail::log_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::log(x.v));
+    else
+      return made([&](V& y) { detail::log_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number tanh(const Number& x) {
-    if constexpr (kPlain) return of(std::tanh(x.v));
-    else return made([&](V& y) { detail::tanh_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::tanh(x.v));
+    else
+      return made([&](V& y) { detail::tanh_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number erf(const Number& x) {
-    if constexpr (kPlain) return of(std::erf(x.v));
-    else return made([&](V& y) { detail::erf_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::erf(x.v));
+    else
+      return made([&](V& y) { detail::erf_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number sqrt(const Number& x) {
-    if constexpr (kPlain) return of(std::sqrt(x.v));
-    else return made([&](V& y) { detail::sqrt_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::sqrt(x.v));
+    else
+      return made([&](V& y) { detail::sqrt_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number abs(const Number& x) {
-    if constexpr (kPlain) return of(std::abs(x.v));
-    else return made([&](V& y) { detail::abs_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::abs(x.v));
+    else
+      return made([&](V& y) { detail::abs_of(x.v, y); });
   }
 
   V v;
