@@ -95,7 +95,13 @@ std::vector<at::Tensor> activated(const Space& S, at::Device device) {
   const Dropout drop("drop", 0.25);
   const ContextScope context({.training = true, .seed = 5, .step = 2});
   const Vector x = leaf_on(S, 1, device);
-  return with_gradients([&] { return drop.forward(silu(gelu(gelu_exact(relu(x))))); }, {x});
+  const auto formula = [](auto a, auto b) { return where(a < b, tanh(a), max(a, b) / (1.0 + exp(-b))); };
+  return with_gradients(
+      [&] {
+        const Vector y = drop.forward(silu(gelu(gelu_exact(relu(x)))));
+        return gated("silu", pointwise("formula", formula, y, x), y);
+      },
+      {x});
 }
 
 /// What attention sees.

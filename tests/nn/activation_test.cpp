@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -87,6 +89,50 @@ TEST(Activation, KeepsHalfTypes) {
       EXPECT_EQ(y.local().scalar_type(), type);
       EXPECT_TRUE(means(y, activation.torch(global.to(at::kDouble)).to(type), 0)) << activation.name;
     }
+  }
+}
+
+/// The values and the gradients of f of the leaves, all added to a list.
+std::vector<Vector> with_gradients(const std::function<Vector()>& f, const Space& Y,
+                                   const std::vector<Vector>& leaves) {
+  Chain chain;
+  const Vector y = f();
+  std::vector<Vector> all = pullback(y, distribute(dual(Y), draws(Y.shape(), 9)), leaves);
+  all.push_back(y);
+  return all;
+}
+
+void expect_alike(const std::vector<Vector>& found, const std::vector<Vector>& wanted) {
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].space(), wanted[i].space());
+    EXPECT_TRUE(is_close(found[i].local(), wanted[i].local())) << i;
+  }
+}
+
+TEST(Activation, OfALinearIsThatOfItsValue) {
+  for (const Partition& mesh : meshes()) {
+    const Space X = Space(mesh, {4, 3, 6}).sharded(0, "dp"),
+                Y = Space(mesh, {4, 3, 8}).sharded(0, "dp").sharded(2, "tp");
+    for (const bool bias : {true, false}) {
+      Linear linear("up", "bti,io->bto", X, Y, {.bias = bias});
+      linear.initialise(1, at::kDouble);
+      std::vector<Vector> leaves{leaf(X, draws({4, 3, 6}, 1))};
+      leaves.push_back(set(linear.parameters()[0], draws({6, 8}, 2)));
+      if (bias) leaves.push_back(set(linear.parameters()[1], draws({8}, 3)));
+      for (const Activation& a : activations())
+        expect_alike(with_gradients([&] { return linear(leaves[0], a.name); }, Y, leaves),
+                     with_gradients([&] { return a.layer(linear(leaves[0])); }, Y, leaves));
+    }
+  }
+}
+
+TEST(Activation, GatedIsItsProduct) {
+  for (const Partition& mesh : meshes()) {
+    const Space X = Space(mesh, {4, 3, 8}).sharded(0, "dp").sharded(2, "tp");
+    const std::vector<Vector> leaves{leaf(X, draws(X.shape(), 1)), leaf(X, draws(X.shape(), 2))};
+    for (const Activation& a : activations())
+      expect_alike(with_gradients([&] { return gated(a.name, leaves[0], leaves[1]); }, X, leaves),
+                   with_gradients([&] { return a.layer(leaves[0]) * leaves[1]; }, X, leaves));
   }
 }
 

@@ -57,8 +57,8 @@ RIESZ_ELEMENT void log_of(const V& x, V& y) {
   const Ints bits = (Ints)V(tiny ? x * 8388608.0F : x);
   const V half = (V)((bits & 0x007FFFFF) | 0x3F000000);  // from 1/2 to 1
   const auto small = half < 0.707106781186547524F;
-  const Ints exponent = (bits >> 23) - 126 - (tiny ? Ints{} + 23 : Ints{}) + small;  // a true lane is −1
-  const V e = __builtin_convertvector(exponent, V);
+  const V e = __builtin_convertvector((bits >> 23) - 126, V) - (tiny ? V{} + 23.0F : V{}) -
+              (small ? V{} + 1.0F : V{});
   const V m = (small ? half + half : half) - 1.0F, z = m * m;
   V p = m * 7.0376836292E-2F - 1.1514610310E-1F;
   p = p * m + 1.1676998740E-1F;
@@ -71,8 +71,9 @@ RIESZ_ELEMENT void log_of(const V& x, V& y) {
   const V rest = (m * z) * p + e * -2.12194440e-4F - z * 0.5F;
   const V of_positive = m + rest + e * 0.693359375F;
   const V none = V{} + std::numeric_limits<float>::quiet_NaN();
-  const V finite = x == 0.0F ? V{} - kInf : (x < 0.0F ? none : of_positive);
-  y = x == kInf || x != x ? x : finite;
+  const V of_number = x == 0.0F ? V{} - kInf : (x < 0.0F ? none : of_positive);
+  const V infinite = V{} + kInf;
+  y = x == kInf ? infinite : of_number + (x - x);  // NaN of NaN
 }
 
 template <typename V>
@@ -125,7 +126,7 @@ RIESZ_ELEMENT void erf_of(const V& x, V& y) {
   exp_of(V(q * most - most), e);
   V large = 1.0F - e;
   with_sign_of(x, large);
-  y = x != x ? x : (t > 0.927734375F ? large : small);
+  y = t > 0.927734375F ? large : small;
 }
 
 /// √x, rounded once.

@@ -57,17 +57,17 @@ RIESZ_ELEMENT void add_each(const T* from, std::int64_t n, double* sums) {
 }
 
 // One function of a line for each processor.
-#define RIESZ_EACH(suffix, target)                                                                       \
-  template <typename From, typename To>                                                                  \
-  target void convert_##suffix(const From* from, std::int64_t n, To* to) {                               \
-    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, at::BFloat16>)                       \
-      rounded_to_bfloat16(from, n, to);                                                                  \
-    else                                                                                                 \
-      convert(from, n, to);                                                                              \
-  }                                                                                                      \
-  template <typename T>                                                                                  \
-  target void add_##suffix(const T* from, std::int64_t n, double* sums) {                                \
-    add_each(from, n, sums);                                                                             \
+#define RIESZ_EACH(suffix, target)                                                 \
+  template <typename From, typename To>                                            \
+  target void convert_##suffix(const From* from, std::int64_t n, To* to) {         \
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, at::BFloat16>) \
+      rounded_to_bfloat16(from, n, to);                                            \
+    else                                                                           \
+      convert(from, n, to);                                                        \
+  }                                                                                \
+  template <typename T>                                                            \
+  target void add_##suffix(const T* from, std::int64_t n, double* sums) {          \
+    add_each(from, n, sums);                                                       \
   }
 RIESZ_EACH(plainly, )
 RIESZ_EACH(by_avx2, RIESZ_FOR_AVX2)
@@ -102,8 +102,8 @@ void converted(const From* from, std::int64_t n, To* to) {
     if (has_halves()) return to_half(from, n, to);
 #endif
   using Kernel = void (*)(const From*, std::int64_t, To*);
-  static const auto kernel = for_this_processor<Kernel>(
-      convert_plainly<From, To>, convert_by_avx2<From, To>, convert_by_avx512<From, To>);
+  static const auto kernel = for_this_processor<Kernel>(convert_plainly<From, To>, convert_by_avx2<From, To>,
+                                                        convert_by_avx512<From, To>);
   kernel(from, n, to);
 }
 
@@ -138,8 +138,7 @@ void write_as(at::ScalarType type, const T* from, std::int64_t n, void* to) {
 template <typename T>
 void add_to(const T* from, std::int64_t n, double* sums) {
   using Kernel = void (*)(const T*, std::int64_t, double*);
-  static const auto kernel =
-      for_this_processor<Kernel>(add_plainly<T>, add_by_avx2<T>, add_by_avx512<T>);
+  static const auto kernel = for_this_processor<Kernel>(add_plainly<T>, add_by_avx2<T>, add_by_avx512<T>);
   kernel(from, n, sums);
 }
 

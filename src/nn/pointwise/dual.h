@@ -72,22 +72,21 @@ concept Constant = std::is_arithmetic_v<X>;
 template <typename T, unsigned A, unsigned B>
 RIESZ_ELEMENT auto operator+(const Dual<T, A>& a, const Dual<T, B>& b) {
   return detail::joined(
-      T(a.value + b.value), a, b, [](const T& p, const T& q) { return p + q; },
-      [](const T& p) { return p; }, [](const T& q) { return q; });
+      T(a.value + b.value), a, b, [](const T& p, const T& q) { return p + q; }, [](const T& p) { return p; },
+      [](const T& q) { return q; });
 }
 
 template <typename T, unsigned A, unsigned B>
 RIESZ_ELEMENT auto operator-(const Dual<T, A>& a, const Dual<T, B>& b) {
   return detail::joined(
-      T(a.value - b.value), a, b, [](const T& p, const T& q) { return p - q; },
-      [](const T& p) { return p; }, [](const T& q) { return -q; });
+      T(a.value - b.value), a, b, [](const T& p, const T& q) { return p - q; }, [](const T& p) { return p; },
+      [](const T& q) { return -q; });
 }
 
 template <typename T, unsigned A, unsigned B>
 RIESZ_ELEMENT auto operator*(const Dual<T, A>& a, const Dual<T, B>& b) {
   return detail::joined(
-      T(a.value * b.value), a, b,
-      [&](const T& p, const T& q) { return p * b.value + a.value * q; },
+      T(a.value * b.value), a, b, [&](const T& p, const T& q) { return p * b.value + a.value * q; },
       [&](const T& p) { return p * b.value; }, [&](const T& q) { return a.value * q; });
 }
 
@@ -119,8 +118,7 @@ RIESZ_ELEMENT Dual<T, A> operator-(const Dual<T, A>& x) {
 template <typename Mask, typename T, unsigned A, unsigned B>
 RIESZ_ELEMENT auto where(const Mask& holds, const Dual<T, A>& a, const Dual<T, B>& b) {
   return detail::joined(
-      T(where(holds, a.value, b.value)), a, b,
-      [&](const T& p, const T& q) { return where(holds, p, q); },
+      T(where(holds, a.value, b.value)), a, b, [&](const T& p, const T& q) { return where(holds, p, q); },
       [&](const T& p) { return where(holds, p, T(0.0)); },
       [&](const T& q) { return where(holds, T(0.0), q); });
 }
@@ -162,10 +160,10 @@ RIESZ_ELEMENT Dual<T, A> abs(const Dual<T, A>& x) {
   return detail::chained(T(abs(x.value)), sign, x);
 }
 
-#define RIESZ_COMPARES(op)                                                        \
-  template <typename T, unsigned A, unsigned B>                                   \
-  RIESZ_ELEMENT auto operator op(const Dual<T, A>& a, const Dual<T, B>& b) {      \
-    return a.value op b.value;                                                    \
+#define RIESZ_COMPARES(op)                                                   \
+  template <typename T, unsigned A, unsigned B>                              \
+  RIESZ_ELEMENT auto operator op(const Dual<T, A>& a, const Dual<T, B>& b) { \
+    return a.value op b.value;                                               \
   }
 RIESZ_COMPARES(<)
 RIESZ_COMPARES(>)
@@ -176,14 +174,14 @@ RIESZ_COMPARES(!=)
 #undef RIESZ_COMPARES
 
 // With a constant: it depends on no input.
-#define RIESZ_WITH_CONSTANT(op)                                                   \
-  template <typename T, unsigned A, detail::Constant C>                           \
-  RIESZ_ELEMENT auto operator op(const Dual<T, A>& a, C b) {                      \
-    return a op Dual<T, 0>(static_cast<double>(b));                               \
-  }                                                                               \
-  template <typename T, unsigned A, detail::Constant C>                           \
-  RIESZ_ELEMENT auto operator op(C a, const Dual<T, A>& b) {                      \
-    return Dual<T, 0>(static_cast<double>(a)) op b;                               \
+#define RIESZ_WITH_CONSTANT(op)                              \
+  template <typename T, unsigned A, detail::Constant C>      \
+  RIESZ_ELEMENT auto operator op(const Dual<T, A>& a, C b) { \
+    return a op Dual<T, 0>(static_cast<double>(b));          \
+  }                                                          \
+  template <typename T, unsigned A, detail::Constant C>      \
+  RIESZ_ELEMENT auto operator op(C a, const Dual<T, A>& b) { \
+    return Dual<T, 0>(static_cast<double>(a)) op b;          \
   }
 RIESZ_WITH_CONSTANT(+)
 RIESZ_WITH_CONSTANT(-)

@@ -58,23 +58,25 @@ RIESZ_ELEMENT Dual<T, A> sigmoid(const Dual<T, A>& x) {
   return detail::chained(y, T(y * (T(1.0) - y)), x);
 }
 
-/// The greater, NaN where one is. Where both are equal it is b, with b's derivatives: so max(x, 0.0) has
-/// derivative 0 at 0.
+/// The greater, NaN where one is. Where both are equal it is the constant, or else b, with its derivatives:
+/// so max(x, 0.0) has derivative 0 at 0.
 template <typename A, typename B>
-  requires(Element<A> || Element<B>)
-RIESZ_ELEMENT auto max(const A& a, const B& b) {
+requires(Element<A> || Element<B>) RIESZ_ELEMENT auto max(const A& a, const B& b) {
   if constexpr (!Element<A>)
     return where(b <= a, a, b);
+  else if constexpr (!Element<B>)
+    return where(a <= b, b, a);
   else
     return where(a > b || a != a, a, b);
 }
 
 /// The lesser, likewise.
 template <typename A, typename B>
-  requires(Element<A> || Element<B>)
-RIESZ_ELEMENT auto min(const A& a, const B& b) {
+requires(Element<A> || Element<B>) RIESZ_ELEMENT auto min(const A& a, const B& b) {
   if constexpr (!Element<A>)
     return where(b >= a, a, b);
+  else if constexpr (!Element<B>)
+    return where(a >= b, b, a);
   else
     return where(a < b || a != a, a, b);
 }

@@ -44,31 +44,31 @@ Expression function(const Expression& x, OfTensor of_tensor, OfConstant of_const
 
 /// `swapped` compares b with a.
 template <typename Compare, typename Swapped, typename Constants>
-ExpressionHolds compared(const Expression& a, const Expression& b, const Compare& compare,
-                         const Swapped& swapped, const Constants& constants) {
+ExpressionCondition compared(const Expression& a, const Expression& b, const Compare& compare,
+                             const Swapped& swapped, const Constants& constants) {
   if (!a.tensor().defined() && !b.tensor().defined())
-    return ExpressionHolds(constants(a.constant(), b.constant()));
-  if (!b.tensor().defined()) return ExpressionHolds(compare(a.tensor(), b.constant()));
-  if (!a.tensor().defined()) return ExpressionHolds(swapped(b.tensor(), a.constant()));
-  return ExpressionHolds(compare(a.tensor(), b.tensor()));
+    return ExpressionCondition(constants(a.constant(), b.constant()));
+  if (!b.tensor().defined()) return ExpressionCondition(compare(a.tensor(), b.constant()));
+  if (!a.tensor().defined()) return ExpressionCondition(swapped(b.tensor(), a.constant()));
+  return ExpressionCondition(compare(a.tensor(), b.tensor()));
 }
 
 }  // namespace
 
-ExpressionHolds operator&&(const ExpressionHolds& a, const ExpressionHolds& b) {
+ExpressionCondition operator&&(const ExpressionCondition& a, const ExpressionCondition& b) {
   if (!a.each().defined()) return a.all() ? b : a;
   if (!b.each().defined()) return b.all() ? a : b;
-  return ExpressionHolds(at::logical_and(a.each(), b.each()));
+  return ExpressionCondition(at::logical_and(a.each(), b.each()));
 }
 
-ExpressionHolds operator||(const ExpressionHolds& a, const ExpressionHolds& b) {
+ExpressionCondition operator||(const ExpressionCondition& a, const ExpressionCondition& b) {
   if (!a.each().defined()) return a.all() ? a : b;
   if (!b.each().defined()) return b.all() ? b : a;
-  return ExpressionHolds(at::logical_or(a.each(), b.each()));
+  return ExpressionCondition(at::logical_or(a.each(), b.each()));
 }
 
-ExpressionHolds operator!(const ExpressionHolds& a) {
-  return a.each().defined() ? ExpressionHolds(at::logical_not(a.each())) : ExpressionHolds(!a.all());
+ExpressionCondition operator!(const ExpressionCondition& a) {
+  return a.each().defined() ? ExpressionCondition(at::logical_not(a.each())) : ExpressionCondition(!a.all());
 }
 
 Expression operator+(const Expression& a, const Expression& b) {
@@ -109,11 +109,12 @@ Expression operator-(const Expression& a) {
   return a.tensor().defined() ? of(at::neg(a.tensor())) : Expression(-a.constant());
 }
 
-#define RIESZ_COMPARES(op, compare, swapped)                                                              \
-  ExpressionHolds operator op(const Expression& a, const Expression& b) {                                 \
-    return compared(                                                                                      \
-        a, b, [](const at::Tensor& x, const auto& y) { return compare(x, y); },                           \
-        [](const at::Tensor& x, double y) { return swapped(x, y); }, [](double x, double y) { return x op y; }); \
+#define RIESZ_COMPARES(op, compare, swapped)                                    \
+  ExpressionCondition operator op(const Expression& a, const Expression& b) {   \
+    return compared(                                                            \
+        a, b, [](const at::Tensor& x, const auto& y) { return compare(x, y); }, \
+        [](const at::Tensor& x, double y) { return swapped(x, y); },            \
+        [](double x, double y) { return x op y; });                             \
   }
 RIESZ_COMPARES(<, at::lt, at::gt)
 RIESZ_COMPARES(>, at::gt, at::lt)
@@ -123,7 +124,7 @@ RIESZ_COMPARES(==, at::eq, at::eq)
 RIESZ_COMPARES(!=, at::ne, at::ne)
 #undef RIESZ_COMPARES
 
-Expression where(const ExpressionHolds& holds, const Expression& a, const Expression& b) {
+Expression where(const ExpressionCondition& holds, const Expression& a, const Expression& b) {
   if (!holds.each().defined()) return holds.all() ? a : b;
   if (a.tensor().defined())
     return of(b.tensor().defined() ? at::where(holds.each(), a.tensor(), b.tensor())

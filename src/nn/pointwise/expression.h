@@ -9,16 +9,16 @@
 namespace riesz {
 
 /// Where a comparison of expressions holds: a tensor of booleans, or one boolean.
-class ExpressionHolds {
+class ExpressionCondition {
  public:
-  explicit ExpressionHolds(bool all) : all_(all) {}
-  explicit ExpressionHolds(at::Tensor each) : each_(std::move(each)) {}
+  explicit ExpressionCondition(bool all) : all_(all) {}
+  explicit ExpressionCondition(at::Tensor each) : each_(std::move(each)) {}
   const at::Tensor& each() const { return each_; }  ///< undefined: one boolean
   bool all() const { return all_; }
 
-  friend ExpressionHolds operator&&(const ExpressionHolds& a, const ExpressionHolds& b);
-  friend ExpressionHolds operator||(const ExpressionHolds& a, const ExpressionHolds& b);
-  friend ExpressionHolds operator!(const ExpressionHolds& a);
+  friend ExpressionCondition operator&&(const ExpressionCondition& a, const ExpressionCondition& b);
+  friend ExpressionCondition operator||(const ExpressionCondition& a, const ExpressionCondition& b);
+  friend ExpressionCondition operator!(const ExpressionCondition& a);
 
  private:
   at::Tensor each_;
@@ -41,13 +41,13 @@ class Expression {
   friend Expression operator/(const Expression& a, const Expression& b);
   friend Expression operator-(const Expression& a);
 
-  friend ExpressionHolds operator<(const Expression& a, const Expression& b);
-  friend ExpressionHolds operator>(const Expression& a, const Expression& b);
-  friend ExpressionHolds operator<=(const Expression& a, const Expression& b);
-  friend ExpressionHolds operator>=(const Expression& a, const Expression& b);
-  friend ExpressionHolds operator==(const Expression& a, const Expression& b);
-  friend ExpressionHolds operator!=(const Expression& a, const Expression& b);
-  friend Expression where(const ExpressionHolds& holds, const Expression& a, const Expression& b);
+  friend ExpressionCondition operator<(const Expression& a, const Expression& b);
+  friend ExpressionCondition operator>(const Expression& a, const Expression& b);
+  friend ExpressionCondition operator<=(const Expression& a, const Expression& b);
+  friend ExpressionCondition operator>=(const Expression& a, const Expression& b);
+  friend ExpressionCondition operator==(const Expression& a, const Expression& b);
+  friend ExpressionCondition operator!=(const Expression& a, const Expression& b);
+  friend Expression where(const ExpressionCondition& holds, const Expression& a, const Expression& b);
 
   friend Expression exp(const Expression& x);
   friend Expression log(const Expression& x);

@@ -31,22 +31,28 @@ struct FormulaKernels {
 /// `left` elements at most.
 template <typename V, typename Scalar>
 RIESZ_ELEMENT Number<V> some_of(const Scalar* from, std::int64_t left) {
-  Number<V> x(0.0);
+  Number<V> x;
   constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
-  if (left >= kWide)
+  if (left >= kWide) {
     std::memcpy(&x.v, from, sizeof(V));
-  else
-    std::memcpy(&x.v, from, static_cast<std::size_t>(left) * sizeof(Scalar));
+  } else {
+    Scalar some[kWide] = {};
+    std::memcpy(some, from, static_cast<std::size_t>(left) * sizeof(Scalar));
+    std::memcpy(&x.v, some, sizeof(V));
+  }
   return x;
 }
 
 template <typename V, typename Scalar>
 RIESZ_ELEMENT void store_some(const Number<V>& x, Scalar* to, std::int64_t left) {
   constexpr auto kWide = static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar));
-  if (left >= kWide)
+  if (left >= kWide) {
     std::memcpy(to, &x.v, sizeof(V));
-  else
-    std::memcpy(to, &x.v, static_cast<std::size_t>(left) * sizeof(Scalar));
+  } else {
+    Scalar some[kWide];
+    std::memcpy(some, &x.v, sizeof(V));
+    std::memcpy(to, some, static_cast<std::size_t>(left) * sizeof(Scalar));
+  }
 }
 
 template <typename V, typename Scalar, typename F, std::size_t... I>
@@ -100,14 +106,14 @@ template <typename F, std::size_t N>
 struct Compiled {
   using Inputs = std::make_index_sequence<N>;
 
-#define RIESZ_STRIPS(name, target, V)                                                                    \
-  target __attribute__((flatten)) static void value_##name(const void* f, const float* const* in,        \
-                                                           float* const* out, std::int64_t n) {          \
-    value_strip<V, float, F>(f, in, out, n, Inputs{});                                                   \
-  }                                                                                                      \
-  target __attribute__((flatten)) static void gradients_##name(const void* f, const float* const* in,    \
-                                                               float* const* out, std::int64_t n) {      \
-    gradient_strip<V, float, F>(f, in, out, n, Inputs{});                                                \
+#define RIESZ_STRIPS(name, target, V)                                                                 \
+  target __attribute__((flatten)) static void value_##name(const void* f, const float* const* in,     \
+                                                           float* const* out, std::int64_t n) {       \
+    value_strip<V, float, F>(f, in, out, n, Inputs{});                                                \
+  }                                                                                                   \
+  target __attribute__((flatten)) static void gradients_##name(const void* f, const float* const* in, \
+                                                               float* const* out, std::int64_t n) {   \
+    gradient_strip<V, float, F>(f, in, out, n, Inputs{});                                             \
   }
   RIESZ_STRIPS(plainly, , HalfLanes)
   RIESZ_STRIPS(by_avx2, RIESZ_FOR_AVX2, HalfLanes)
@@ -141,13 +147,13 @@ struct Compiled {
   }
 
   static const FormulaKernels& kernels() {
-    static const FormulaKernels all{for_this_processor(value_plainly, value_by_avx2, value_by_avx512),
-                                    for_this_processor(gradients_plainly, gradients_by_avx2,
-                                                       gradients_by_avx512),
-                                    value_double,
-                                    gradients_double,
-                                    value,
-                                    gradients};
+    static const FormulaKernels all{
+        for_this_processor(value_plainly, value_by_avx2, value_by_avx512),
+        for_this_processor(gradients_plainly, gradients_by_avx2, gradients_by_avx512),
+        value_double,
+        gradients_double,
+        value,
+        gradients};
     return all;
   }
 };

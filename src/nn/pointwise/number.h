@@ -4,36 +4,43 @@
 
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "riesz/nn/kernels/lane_math.h"
 
 namespace riesz {
 
-/// Where a comparison of elements holds: what `where` chooses by. M: bool, or a vector of integers.
-template <typename M>
-class Holds {
+/// Where a comparison of elements holds: what `where` chooses by. A lane of V has 1, or 0 where it does not.
+/// Two are combined by their sum. For g++ 12 with AVX-512 computes lane by lane what it sees to be a
+/// combination of comparisons.
+template <typename V>
+class Condition {
  public:
-  RIESZ_ELEMENT explicit Holds(const M& m) : m_(m) {}
-  RIESZ_ELEMENT Holds(const Holds& other) : m_(other.m_) {}
-  RIESZ_ELEMENT Holds& operator=(const Holds& other) {
+  using Stored = std::conditional_t<std::is_floating_point_v<V>, bool, V>;
+
+  RIESZ_ELEMENT explicit Condition(const Stored& m) : m_(m) {}
+  RIESZ_ELEMENT Condition(const Condition& other) : m_(other.m_) {}
+  RIESZ_ELEMENT Condition& operator=(const Condition& other) {
     m_ = other.m_;
     return *this;
   }
-  RIESZ_ELEMENT const M& m() const { return m_; }
+  RIESZ_ELEMENT const Stored& m() const { return m_; }
 
-  friend RIESZ_ELEMENT Holds operator&&(const Holds& a, const Holds& b) {
-    return Holds(static_cast<M>(a.m_ & b.m_));
+  friend RIESZ_ELEMENT Condition operator&&(const Condition& a, const Condition& b) {
+    const Stored no{}, yes = static_cast<Stored>(no + 1);
+    return Condition(a.m_ + b.m_ > yes ? yes : no);
   }
-  friend RIESZ_ELEMENT Holds operator||(const Holds& a, const Holds& b) {
-    return Holds(static_cast<M>(a.m_ | b.m_));
+  friend RIESZ_ELEMENT Condition operator||(const Condition& a, const Condition& b) {
+    const Stored no{}, yes = static_cast<Stored>(no + 1);
+    return Condition(a.m_ + b.m_ != no ? yes : no);
   }
-  friend RIESZ_ELEMENT Holds operator!(const Holds& a) { return Holds(static_cast<M>(!a.m_)); }
+  friend RIESZ_ELEMENT Condition operator!(const Condition& a) {
+    const Stored no{}, yes = static_cast<Stored>(no + 1);
+    return Condition(a.m_ != no ? no : yes);
+  }
 
  private:
-  M m_;
+  Stored m_;
 };
 
 /// An element of a point-wise formula, or several that are computed at once. V: double, float, or lanes of
@@ -43,7 +50,8 @@ class Holds {
 template <typename V>
 class Number {
  public:
-  using Mask = Holds<std::remove_cvref_t<decltype(std::declval<V>() < std::declval<V>())>>;
+  using Mask = Condition<V>;
+  using Stored = typename Mask::Stored;
 
   RIESZ_ELEMENT Number() {}
   RIESZ_ELEMENT Number(double c) : v(static_cast<Scalar>(c) - V{}) {}
@@ -60,39 +68,57 @@ class Number {
   friend RIESZ_ELEMENT Number operator/(const Number& a, const Number& b) { return of(a.v / b.v); }
   friend RIESZ_ELEMENT Number operator-(const Number& a) { return of(-a.v); }
 
-  friend RIESZ_ELEMENT Mask operator<(const Number& a, const Number& b) { return Mask(a.v < b.v); }
-  friend RIESZ_ELEMENT Mask operator>(const Number& a, const Number& b) { return Mask(a.v > b.v); }
-  friend RIESZ_ELEMENT Mask operator<=(const Number& a, const Number& b) { return Mask(a.v <= b.v); }
-  friend RIESZ_ELEMENT Mask operator>=(const Number& a, const Number& b) { return Mask(a.v >= b.v); }
-  friend RIESZ_ELEMENT Mask operator==(const Number& a, const Number& b) { return Mask(a.v == b.v); }
-  friend RIESZ_ELEMENT Mask operator!=(const Number& a, const Number& b) { return Mask(a.v != b.v); }
+#define RIESZ_COMPARES(op)                                                  \
+  friend RIESZ_ELEMENT Mask operator op(const Number& a, const Number& b) { \
+    const Stored no{}, yes = static_cast<Stored>(no + 1);                   \
+    return Mask(a.v op b.v ? yes : no);                                     \
+  }
+  RIESZ_COMPARES(<)
+  RIESZ_COMPARES(>)
+  RIESZ_COMPARES(<=)
+  RIESZ_COMPARES(>=)
+  RIESZ_COMPARES(==)
+  RIESZ_COMPARES(!=)
+#undef RIESZ_COMPARES
   friend RIESZ_ELEMENT Number where(const Mask& holds, const Number& a, const Number& b) {
-    return of(holds.m() ? a.v : b.v);
+    return of(holds.m() != Stored{} ? a.v : b.v);
   }
 
   friend RIESZ_ELEMENT Number exp(const Number& x) {
-    if constexpr (kPlain) return of(std::exp(x.v));
-    else return made([&](V& y) { detail::exp_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::exp(x.v));
+    else
+      return made([&](V& y) { detail::exp_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number log(const Number& x) {
-    if constexpr (kPlain) return of(std::log(x.v));
-    else return made([&](V& y) { detail::log_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::log(x.v));
+    else
+      return made([&](V& y) { detail::log_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number tanh(const Number& x) {
-    if constexpr (kPlain) return of(std::tanh(x.v));
-    else return made([&](V& y) { detail::tanh_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::tanh(x.v));
+    else
+      return made([&](V& y) { detail::tanh_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number erf(const Number& x) {
-    if constexpr (kPlain) return of(std::erf(x.v));
-    else return made([&](V& y) { detail::erf_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::erf(x.v));
+    else
+      return made([&](V& y) { detail::erf_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number sqrt(const Number& x) {
-    if constexpr (kPlain) return of(std::sqrt(x.v));
-    else return made([&](V& y) { detail::sqrt_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::sqrt(x.v));
+    else
+      return made([&](V& y) { detail::sqrt_of(x.v, y); });
   }
   friend RIESZ_ELEMENT Number abs(const Number& x) {
-    if constexpr (kPlain) return of(std::abs(x.v));
-    else return made([&](V& y) { detail::abs_of(x.v, y); });
+    if constexpr (kPlain)
+      return of(std::abs(x.v));
+    else
+      return made([&](V& y) { detail::abs_of(x.v, y); });
   }
 
   V v;

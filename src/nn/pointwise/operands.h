@@ -32,8 +32,7 @@ LoopDims loop_dims(const at::Tensor& x);
 at::Tensor new_along(const LoopDims& dims, at::TensorOptions options);
 
 /// The strides of a tensor of these sizes and strides, which is broadcast, along the loop.
-std::vector<std::int64_t> strides_along(const LoopDims& dims, at::IntArrayRef sizes,
-                                        at::IntArrayRef strides);
+std::vector<std::int64_t> strides_along(const LoopDims& dims, at::IntArrayRef sizes, at::IntArrayRef strides);
 
 /// Joins dims that follow one another in all operands, and drops those of one element. One dim stays.
 void join_dims(std::vector<std::int64_t>& sizes, const std::vector<LoopOperand*>& operands);

@@ -21,9 +21,9 @@ std::int64_t elements_of_part = std::int64_t{1} << 14;
 
 namespace {
 
-constexpr std::int64_t kStrip = 1024;         // elements; the strips of a formula fit the first cache
-constexpr std::int64_t kRowsOfSum = 64;       // that are added before the sums are
-constexpr std::size_t kMost = 2 * 8 + 1;      // operands
+constexpr std::int64_t kStrip = 1024;     // elements; the strips of a formula fit the first cache
+constexpr std::int64_t kRowsOfSum = 64;   // that are added before the sums are
+constexpr std::size_t kMost = 2 * 8 + 1;  // operands
 
 /// Sums of an output that is broadcast, by group of rows, or of all rows.
 struct Sums {
@@ -232,7 +232,8 @@ std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::v
     const bool spread = x.numel() != inputs[0].numel();
     if (wanted[i] && inputs[0].numel() == 0) results[i] = at::zeros(x.sizes(), x.options());
     if (wanted[i] && !spread && inputs[0].numel() > 0)
-      results[i] = x.dim() == inputs[0].dim() ? new_along(dims, x.options()) : at::empty(x.sizes(), x.options());
+      results[i] =
+          x.dim() == inputs[0].dim() ? new_along(dims, x.options()) : at::empty(x.sizes(), x.options());
     if (wanted[i] && spread) loop.sums[i].elements = x.numel();
     loop.out.push_back(results[i].defined()
                            ? operand(dims, results[i])

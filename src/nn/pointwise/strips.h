@@ -14,14 +14,15 @@ namespace riesz::detail {
 /// May strips read this: values of a real type in a CPU's memory?
 bool is_in_memory(const at::Tensor& x);
 
-/// y of x's shape and type, f of x and of inputs that are broadcast against it. fp16 and bf16 are computed in
-/// fp32 and rounded once; with an fp64 among the inputs all is in fp64. One pass, in LibTorch's threads. A
-/// strip of elements at a time is read, and converted in the first cache where it does not lie dense.
+/// y of the shape and type of the first input, against which the others are broadcast. fp16 and bf16 are
+/// computed in fp32 and rounded once; with an fp64 among the inputs all is in fp64. One pass, in LibTorch's
+/// threads. A strip of elements at a time is read, and converted in the first cache where it does not lie
+/// dense.
 /// @pre is_in_memory of all
 at::Tensor strips_of_value(const Formula& formula, const std::vector<at::Tensor>& inputs);
 
-/// The gradient of each input that is wanted, in its shape and type, in one pass over the inputs and ȳ. That
-/// of a broadcast input is a sum in fp64. Terms are added in an order that shapes alone decide.
+/// The gradient of each input that is wanted, in its shape and type, in one pass over the inputs and ȳ. A
+/// broadcast input's is a sum in fp64. Terms are added in an order that shapes alone decide.
 std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::vector<at::Tensor>& inputs,
                                             const at::Tensor& ybar, const std::vector<bool>& wanted);
 
