@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/rotary.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/stack.h>
-
 #include <string>
 #include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/rotary_turns.h"
-#include "riesz/nn/attention/row_turns.h"
+#include "riesz/nn/attention/turned.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/partition/space_dims.h"
@@ -47,25 +44,12 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   check_scaling(options);
   if (dims == 0) return x;
   if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
-  const at::Tensor all = x.local().to(accumulation_type(x.local().scalar_type()));
   RotaryOptions said = options;
   said.dims = dims;
   const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
-  const detail::RotaryTurns turns = detail::rotary_turns(positions, said, all.options());
-  if (detail::is_row_turns(x.local())) 
-    return {X, detail::row_turns(x.local(), turns, options.pairs), x.is_constant()};
-  const auto& [cosine, sine] = turns;
-  const int pair = options.pairs == RotaryPairs::neighbours ? -1 : -2;
-  const at::Tensor pairs = all.narrow(-1, 0, dims)
-                               .unflatten(-1, pair == -1 ? std::vector<std::int64_t>{dims / 2, 2}
-                                                         : std::vector<std::int64_t>{2, dims / 2});
-  const at::Tensor a = pairs.select(pair, 0);
-  const at::Tensor b = pairs.select(pair, 1);
-  const at::Tensor turned =
-      at::stack({a.mul(cosine).sub(b.mul(sine)), b.mul(cosine).add(a.mul(sine))}, pair).flatten(-2);
-  const std::int64_t rest = X.shape().back() - dims;
-  const at::Tensor y = rest == 0 ? turned : at::cat({turned, all.narrow(-1, dims, rest)}, -1);
-  return {X, y.to(x.local().scalar_type()), x.is_constant()};
+  const at::ScalarType type = accumulation_type(x.local().scalar_type());
+  const detail::RotaryTurns turns = detail::rotary_turns(positions, said, x.local().options().dtype(type));
+  return {X, detail::turned(x.local(), turns, options.pairs), x.is_constant()};
 }
 
 }  // namespace riesz

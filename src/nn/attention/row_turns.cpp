@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/row_turns.h"
 
-#include <ATen/ops/empty.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include "riesz/nn/vectors/plain_floats.h"
+#include "riesz/nn/kernels/in_threads.h"
+#include "riesz/nn/vectors/lanes.h"
 
 // A product is rounded before it is added, also where the processor could do both in one.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -16,45 +16,117 @@
 #define RIESZ_ROUND_EACH
 #pragma STDC FP_CONTRACT OFF
 #endif
+#if defined(__x86_64__)
+#define RIESZ_WITHOUT_FMA __attribute__((target("avx2")))
+#else
+#define RIESZ_WITHOUT_FMA
+#endif
 
 namespace riesz::detail {
 namespace {
 
-/// Where the numbers of pair i lie: at i·step and `apart` after it.
-struct PairsLie {
-  std::int64_t step, apart;
+constexpr std::int64_t kOfThread = std::int64_t{1} << 14;  // elements that are worth a thread of their own
+
+/// What numbers are turned in.
+template <typename Number>
+using Turned = std::conditional_t<sizeof(Number) == 2, float, Number>;
+
+/// A pair (a, b), turned.
+template <typename Number>
+inline __attribute__((always_inline)) void turn(Number& a, Number& b, Turned<Number> cosine,
+                                                Turned<Number> sine) {
+  const auto first = static_cast<Turned<Number>>(a), second = static_cast<Turned<Number>>(b);
+  a = static_cast<Number>(first * cosine - second * sine);
+  b = static_cast<Number>(second * cosine + first * sine);
+}
+
+template <typename Number>
+struct Rows {
+  const Number* x;
+  const Turned<Number>*cosine, *sine;  // of all positions
+  Turned<Number> sign;                 // of the angle
+  std::int64_t positions, heads, width, pairs;
+  Number* y;
 };
 
-RIESZ_ROUND_EACH void turn(const float* x, const float* cosine, const float* sine, const PairsLie& lie,
-                           std::int64_t pairs, float* y) {
+template <RotaryPairs lie, typename Number>
+inline __attribute__((always_inline)) void turn_row(const Rows<Number>& rows, std::int64_t row) {
+  const Number* const x = rows.x + row * rows.width;
+  Number* const y = rows.y + row * rows.width;
+  const std::int64_t angles = row / rows.heads % rows.positions * rows.pairs, pairs = rows.pairs;
+  const Turned<Number>*const cosine = rows.cosine + angles, *const sine = rows.sine + angles;
+  const Turned<Number> sign = rows.sign;
+#pragma GCC ivdep
   for (std::int64_t i = 0; i < pairs; ++i) {
-    const std::int64_t first = i * lie.step, second = first + lie.apart;
-    const float a = x[first], b = x[second];
-    y[first] = a * cosine[i] - b * sine[i];
-    y[second] = b * cosine[i] + a * sine[i];
+    const std::int64_t first = lie == RotaryPairs::neighbours ? 2 * i : i;
+    const std::int64_t second = lie == RotaryPairs::neighbours ? 2 * i + 1 : i + pairs;
+    Number a = x[first], b = x[second];
+    turn(a, b, cosine[i], sign * sine[i]);
+    y[first] = a;
+    y[second] = b;
   }
+  if (x != y) std::copy(x + 2 * pairs, x + rows.width, y + 2 * pairs);
+}
+
+template <RotaryPairs lie, typename Number>
+RIESZ_ROUND_EACH void turn_plainly(const Rows<Number>& rows, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) turn_row<lie>(rows, row);
+}
+template <RotaryPairs lie, typename Number>
+RIESZ_WITHOUT_FMA void turn_by_avx2(const Rows<Number>& rows, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t row = begin; row < end; ++row) turn_row<lie>(rows, row);
+}
+
+template <RotaryPairs lie, typename Number>
+void turn_all(const at::Tensor& x, const RotaryTurns& turns, Turning way, const at::Tensor& y) {
+  static const auto kernel =
+      for_this_processor(turn_plainly<lie, Number>, turn_by_avx2<lie, Number>, turn_by_avx2<lie, Number>);
+  const Rows<Number> all{x.const_data_ptr<Number>(),
+                         turns.cosine.const_data_ptr<Turned<Number>>(),
+                         turns.sine.const_data_ptr<Turned<Number>>(),
+                         static_cast<Turned<Number>>(way == Turning::back ? -1 : 1),
+                         x.size(-3),
+                         x.size(-2),
+                         x.size(-1),
+                         turns.cosine.size(-1),
+                         y.mutable_data_ptr<Number>()};
+  const std::int64_t rows = x.numel() / all.width, at_once = std::max<std::int64_t>(1, kOfThread / all.width);
+  in_threads((rows + at_once - 1) / at_once, [&](std::int64_t begin, std::int64_t end) {
+    kernel(all, begin * at_once, std::min(rows, end * at_once));
+  });
+}
+
+template <typename Number>
+void turn_pairs(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
+                const at::Tensor& y) {
+  if (pairs == RotaryPairs::neighbours) return turn_all<RotaryPairs::neighbours, Number>(x, turns, way, y);
+  turn_all<RotaryPairs::halves, Number>(x, turns, way, y);
 }
 
 }  // namespace
 
-bool is_row_turns(const at::Tensor& x) { return plain_floats(x) && x.numel() <= kFew && !recorded(x); }
+bool has_rows_to_turn(const at::Tensor& x) {
+  const at::ScalarType type = x.scalar_type();
+  const bool number = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
+  return x.is_cpu() && number && !x.is_neg();
+}
 
-at::Tensor row_turns(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs) {
-  const at::Tensor all = x.contiguous();
-  at::Tensor result = at::empty(all.sizes(), all.options());
-  const std::int64_t T = all.size(-3), heads = all.size(-2), d = all.size(-1), half = turns.cosine.size(-1);
-  const PairsLie lie = pairs == RotaryPairs::neighbours ? PairsLie{2, 1} : PairsLie{1, half};
-  const float* from = all.const_data_ptr<float>();
-  float* to = result.mutable_data_ptr<float>();
-  for (std::int64_t row = 0, rows = d > 0 ? all.numel() / d : 0; row < rows; ++row, from += d, to += d) {
-    const std::int64_t angles = row / heads % T * half;
-    turn(from, turns.cosine.const_data_ptr<float>() + angles, turns.sine.const_data_ptr<float>() + angles,
-         lie, half, to);
-    std::copy(from + 2 * half, from + d, to + 2 * half);
+void turn_rows(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
+               const at::Tensor& y) {
+  if (x.numel() == 0) return;
+  switch (x.scalar_type()) {
+    case at::kDouble:
+      return turn_pairs<double>(x, turns, pairs, way, y);
+    case at::kHalf:
+      return turn_pairs<at::Half>(x, turns, pairs, way, y);
+    case at::kBFloat16:
+      return turn_pairs<at::BFloat16>(x, turns, pairs, way, y);
+    default:
+      return turn_pairs<float>(x, turns, pairs, way, y);
   }
-  return result;
 }
 
 #undef RIESZ_ROUND_EACH
+#undef RIESZ_WITHOUT_FMA
 
 }  // namespace riesz::detail

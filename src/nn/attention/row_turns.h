@@ -8,11 +8,16 @@
 
 namespace riesz::detail {
 
-/// Can `row_turns` compute it? x has at most kFew elements, in fp32 on a CPU, and no gradient is recorded.
-bool is_row_turns(const at::Tensor& x);
+/// Which way pairs turn.
+enum class Turning { forward, back };
 
-/// rotary() of x in (…, T, heads, d) by these cosines and sines of its T positions. It allocates one tensor.
-/// The bits equal those of the formula's operations one by one. @pre is_row_turns(x)
-at::Tensor row_turns(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs);
+/// May `turn_rows` compute it? x is fp64, fp32, bf16 or fp16 on a CPU, not a lazy negation.
+bool has_rows_to_turn(const at::Tensor& x);
+
+/// y ← x of (…, T, heads, d) with its pairs turned, in one pass, in torch's threads. Half types are turned in
+/// fp32. The bits equal those of the formula's operations one by one. y may be x. @pre has_rows_to_turn(x);
+/// both are contiguous and of one type; the turns are of its T positions, in the type in which x is turned
+void turn_rows(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
+               const at::Tensor& y);
 
 }  // namespace riesz::detail

@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/embedding.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/_unique.h>
-#include <ATen/ops/alias.h>
-#include <ATen/ops/embedding.h>
 #include <ATen/ops/logical_or.h>
 #include <ATen/ops/zeros.h>
 
@@ -14,7 +10,7 @@
 
 #include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/layers/table_rows.h"
 #include "riesz/nn/vectors/extremes.h"
 #include "riesz/nn/vectors/held_indices.h"
 #include "riesz/partition/space_dims.h"
@@ -34,43 +30,18 @@ std::string letters(int dims) {
   return std::string("abdefghijklm").substr(0, static_cast<std::size_t>(dims));
 }
 
-/// at::embedding's backward adds in the table's type, and in bf16 256 + 1 is 256. Must it be kept from that?
-bool adds_in_half(const at::Tensor& table) {
-  const bool half = table.scalar_type() == at::kHalf || table.scalar_type() == at::kBFloat16;
-  return half && at::GradMode::is_enabled() && table.requires_grad();
-}
-
-/// The rows of these ids. Of half types each row is taken once, so that the gradients of its uses meet in
-/// fp32.
-at::Tensor rows_in_memory(const at::Tensor& table, const at::Tensor& ids) {
-  if (!adds_in_half(table)) return at::embedding(table, ids);
-  const auto [once, uses] = at::_unique(ids, /*sorted=*/true, /*return_inverse=*/true);
-  return at::embedding(detail::to_accumulation_type(at::embedding(table, once)), uses)
-      .to(table.scalar_type());
-}
-
-/// The same without a wait to know how many rows that is. An id that is not in the table takes a row of
-/// another. A table of a half type is taken in fp32 as a whole.
-at::Tensor rows_by_operators(const at::Tensor& table, const at::Tensor& ids) {
-  const at::Tensor known = ids.clamp(0, table.size(0) - 1);
-  if (!adds_in_half(table)) return at::embedding(table, known);
-  return at::embedding(detail::to_accumulation_type(table), known).to(table.scalar_type());
-}
-
-const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&)> rows_of{rows_in_memory, rows_by_operators};
-
 /// What this worker holds of the rows; zero of others'.
 at::Tensor held_rows(const Vector& table, const at::Tensor& ids) {
   const Space& W = table.space();
   const Intervals held = W.boxes(W.partition().rank())[0];
-  if (held == Intervals{{0, W.shape()[0]}}) return rows_of(ids.device(), table.local(), ids);
+  if (held == Intervals{{0, W.shape()[0]}}) return detail::table_rows(table.local(), ids);
   if (total(held) == 0) {
     std::vector<std::int64_t> shape = ids.sizes().vec();
     shape.push_back(table.local().size(1));
     return at::zeros(shape, table.local().options()).add(table.local().sum());
   }
   const auto [row, elsewhere] = detail::held_indices(ids, held);
-  return rows_of(ids.device(), table.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
+  return detail::table_rows(table.local(), row).masked_fill(elsewhere.unsqueeze(-1), 0);
 }
 
 /// Rows as they are: wrong ids have thrown by now.

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "riesz/comm/dispatched.h"
+#include "riesz/nn/attention/rotary_turns.h"
+
+namespace riesz::detail {
+
+/// rotary() of x in (…, T, heads, d) by the cosines and sines of its T positions. On a CPU it is one pass
+/// forward and one backward, which turns back and needs nothing but these. Differentiable any number of
+/// times.
+at::Tensor turned(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs);
+
+/// Its kernels. They compute; they record themselves for backward, or are made of operators that do.
+extern Dispatched<at::Tensor(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs)>
+    turned_kernels;
+
+}  // namespace riesz::detail
