@@ -52,7 +52,7 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   said.dims = dims;
   const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
   const detail::RotaryTurns turns = detail::rotary_turns(positions, said, all.options());
-  if (detail::is_row_turns(x.local())) 
+  if (detail::is_row_turns(x.local()))
     return {X, detail::row_turns(x.local(), turns, options.pairs), x.is_constant()};
   const auto& [cosine, sine] = turns;
   const int pair = options.pairs == RotaryPairs::neighbours ? -1 : -2;

@@ -100,8 +100,7 @@ Vector RmsNorm::forward(const Vector& x) {
   }
   const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}), x.is_constant());
   if (!here) return detail::elsewhere(X, {x.local(), weight}, constant);
-  return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}}),
-          constant};
+  return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}}), constant};
 }
 
 std::string RmsNorm::describe() const { return concat("RmsNorm over the last dim, epsilon ", epsilon_); }
