@@ -45,7 +45,7 @@ Vector ids_of(const Partition& P, std::int64_t rows) {
 }
 
 TEST(Threads, CallOneModelAtOnce) {
-  constexpr int kThreads = 2, kCalls = 400;
+  constexpr int kThreads = 2, kCalls = 200;
   constexpr std::int64_t kShapes = 7;  // more than a layer keeps plans of
   const Partition P = Partition::world();
   Rows model(P);
