@@ -28,12 +28,13 @@ std::string some_modules(const std::vector<Parameter>& parameters) {
   return shortened(paths);
 }
 
-void freeze_where(const Module& model, const std::vector<std::string>& patterns, bool meant) {
+void freeze_where(const Module& model, const std::vector<std::string>& patterns, bool meant,
+                  const std::string& said_in) {
   const std::vector<Parameter> parameters = model.parameters();
   for (const std::string& pattern : patterns)
     RIESZ_CHECK(std::any_of(parameters.begin(), parameters.end(),
                             [&](const Parameter& parameter) { return means(pattern, parameter.name()); }),
-                "freeze: the pattern \"", pattern,
+                said_in, ": the pattern \"", pattern,
                 "\" means no parameter of the model; it is a parameter's name, or the path of a module, in "
                 "which * stands for any run of characters but dots and [0-3] for these numbers; there are ",
                 some_modules(parameters));
@@ -47,12 +48,13 @@ void freeze_where(const Module& model, const std::vector<std::string>& patterns,
 
 }  // namespace
 
-void freeze(const Module& model, const std::vector<std::string>& patterns) {
-  freeze_where(model, patterns, true);
+void freeze(const Module& model, const std::vector<std::string>& patterns, const std::string& said_in) {
+  freeze_where(model, patterns, true, said_in);
 }
 
-void freeze_all_but(const Module& model, const std::vector<std::string>& patterns) {
-  freeze_where(model, patterns, false);
+void freeze_all_but(const Module& model, const std::vector<std::string>& patterns,
+                    const std::string& said_in) {
+  freeze_where(model, patterns, false, said_in);
 }
 
 }  // namespace riesz

@@ -12,14 +12,16 @@ namespace riesz {
 /// Freezes (`Parameter::freeze`) each parameter that a pattern means, by its own name or by the path of a
 /// module above it (`name_matches`). So "transformer.h.[0-3]" freezes four blocks, and "*" the whole model.
 /// Call it on all workers alike, before optimizers and Zero are made. Local.
-/// @throws Error naming a pattern that means no parameter, and modules that there are. @throws Error if a
-/// parameter has a keeper.
+/// @throws Error naming a pattern that means no parameter, and modules that there are; `said_in` says where
+/// the patterns stand. @throws Error if a parameter has a keeper.
 ///
 ///     freeze(model, {"transformer.wte", "transformer.h.[0-3]"});
-void freeze(const Module& model, const std::vector<std::string>& patterns);
+void freeze(const Module& model, const std::vector<std::string>& patterns,
+            const std::string& said_in = "freeze");
 
 /// Freezes each parameter that no pattern means. So freeze_all_but(model, {"lm_head"}) trains the head alone.
 /// Otherwise as `freeze`.
-void freeze_all_but(const Module& model, const std::vector<std::string>& patterns);
+void freeze_all_but(const Module& model, const std::vector<std::string>& patterns,
+                    const std::string& said_in = "freeze_all_but");
 
 }  // namespace riesz

@@ -100,6 +100,8 @@ class Whole : public Store {
 
   void spread(std::size_t) override {
     const at::NoGradGuard no_gradient;
+    // Who updates many at once may raise no versions, by which copies and regions know of writes.
+    for (const Parameter& parameter : parameters_) parameter.leaf().unsafeGetTensorImpl()->bump_version();
     for (Flat& value : values_) value.write_back();
   }
 

@@ -80,8 +80,8 @@ Vector::Vector(Space space, at::Tensor local, bool constant)
               "Vector: this worker's tensor has shape ", local_.sizes(), " where ", to_string(space_),
               " gives it ", at::IntArrayRef(space_.local_shape()));
   if (!local_.is_floating_point() && !local_.is_complex()) constant_ = true;
-  RIESZ_CHECK(!constant_ || !local_.requires_grad(), "Vector: a constant, to which no gradient goes back, of ",
-              to_string(space_),
+  RIESZ_CHECK(!constant_ || !local_.requires_grad(),
+              "Vector: a constant, to which no gradient goes back, of ", to_string(space_),
               ", but its tensor requires one; it was made from another tensor that does, or requires_grad_() "
               "was said of a constant's: make such a vector by Vector(space, local)");
 }
@@ -103,9 +103,7 @@ Vector operator-(const Vector& x, const Vector& y) {
   return {x.space(), at::sub(x.local(), y.local()), x.is_constant() && y.is_constant()};
 }
 
-Vector operator*(double c, const Vector& x) {
-  return {x.space(), at::mul(x.local(), c), x.is_constant()};
-}
+Vector operator*(double c, const Vector& x) { return {x.space(), at::mul(x.local(), c), x.is_constant()}; }
 
 void check_one_device(const char* what, const Vector& x, const Vector& y) {
   if (!x.space().partition().active() || !y.space().partition().active()) return;

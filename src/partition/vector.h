@@ -67,8 +67,8 @@ Vector operator-(const Vector& x, const Vector& y);
 /// c·x, in any space.
 Vector operator*(double c, const Vector& x);
 
-/// f applied to each element; `f` maps a tensor to one of the same shape, element by element. It is a function
-/// of that tensor alone.
+/// f applied to each element; `f` maps a tensor to one of the same shape, element by element. It is a
+/// function of that tensor alone.
 /// @throws Error naming `what` on a Partial vector: f of a sum is not the sum of f; reduce it first.
 Vector map(const std::string& what, const Vector& x, const std::function<at::Tensor(const at::Tensor&)>& f);
 

@@ -248,12 +248,10 @@ Vector Pending::wait() {
     impl->stream.lend(impl->ready->local());
     return *impl->ready;
   }
-  const std::string text = to_string(impl->started.halves->A);
-  if (impl->tape == 0)
-    return {impl->range, impl->started.halves->application->result(), impl->constant};
+  if (impl->tape == 0) return {impl->range, impl->started.halves->application->result(), impl->constant};
   Chain* chain = Chain::current();
   RIESZ_CHECK(at::GradMode::is_enabled() && chain != nullptr && chain->tape() == impl->tape,
-              "Pending::wait: ", text,
+              "Pending::wait: ", to_string(impl->started.halves->A),
               " was started with gradients recorded, in a chain; it must be waited for in the same way, in "
               "the same one, before that starts anew");
   impl->started.token = chain->token(impl->started.handle.device());

@@ -10,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/sum/ordered_sum.h"
+#include "riesz/nn/contraction/compute_copy.h"
 #include "riesz/primitives/between.h"
 #include "riesz/zero/flat_memory.h"
 
@@ -173,8 +174,15 @@ State Bucket::state() {
 
 void Bucket::updated() {
   if (!master_.is_same(values_->piece())) values_->piece().copy_(master_);
+  if (live_.values == Lifetimes::Values::a_use) release();
   values_->changed(operation("AllGather"));
   for (std::size_t k = 0; k < parameters_.size(); ++k) count_a_write(k);
+}
+
+void Bucket::release() {
+  const bool gathered = live_.values == Lifetimes::Values::a_use && values_->state() != Values::State::absent;
+  values_->release();
+  if (gathered) detail::forget_compute_copies(values_->whole());
 }
 
 /// For autograd, and regions that are computed again: they know of writes to the leaf alone, and values were

@@ -47,6 +47,8 @@ class Bucket {
   Values& values() { return *values_; }
   const Values& values() const { return *values_; }
   void fetch() { values().fetch(operation("AllGather")); }
+  /// Gives the memory of values that live a use back, and that of their copies in a compute type.
+  void release();
   /// Do values that live a use stay here until the step?
   bool kept() const { return elements() <= kept_up_to_; }
   /// Writes the local part of parameter k, wherever it lies. Local; waits for values that are coming.

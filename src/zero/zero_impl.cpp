@@ -149,7 +149,7 @@ void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
   for (const std::size_t other : fetched) {
     if (other == unit || other == ahead) continue;
     for (const std::size_t b : plan.units[other].buckets) {
-      if (!buckets[b]->kept()) buckets[b]->values().release();
+      if (!buckets[b]->kept()) buckets[b]->release();
     }
   }
   fetched = {unit, ahead};

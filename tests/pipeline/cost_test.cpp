@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ void each_pass(const Here& here, const std::function<void(int chunk, bool forwar
   }
 }
 
-/// To workers of other stages: each micro-batch's rows of (B, T, C), and a tied weight's part.
-Traffic sent_across(const Here& here) {
+/// To workers of other stages: each micro-batch's rows of (B, T, C), and a tied weight's part. Nothing goes
+/// back to chunks before `trained`, which are all frozen.
+Traffic sent_across(const Here& here, int trained = 0) {
   const PlacedCourse& course = here.course;
   const std::vector<int> worker_of = schedule_of(course).worker_of;
   const int n = static_cast<int>(worker_of.size());
@@ -61,6 +63,7 @@ Traffic sent_across(const Here& here) {
   Traffic sent;
   each_pass(here, [&](int chunk, bool forward, int i) {
     const int to = forward ? chunk + 1 : chunk - 1;
+    if (!forward && to < trained) return;
     if (to < 0 || to == n || worker_of[static_cast<std::size_t>(to)] == here.pp) return;
     const std::int64_t mine = Split::balanced(rows[i].size(), course.dp)[here.dp].size();
     const std::int64_t elements = mine * course.config.context * course.config.width;
@@ -88,6 +91,26 @@ TEST(PipelineCost, IsWhatCrossesTheBoundaries) {
     Counters::instance().reset();
     placed.go(0);
     EXPECT_EQ(Counters::instance().by_operation()["SendRecv"], sent_across(here));
+  }
+}
+
+TEST(PipelineCost, OfFrozenStagesIsThatOfTheWayForward) {
+  if (Runtime::size() != 2 && Runtime::size() != 4) return;
+  for (const std::string schedule : {"gpipe", "one_f_one_b", "interleaved", "zb_h1", "zb_v"}) {
+    Here here(schedule, 2, 1);
+    here.course.frozen = {"transformer.w?e", "transformer.h.[0-2]"};
+    SCOPED_TRACE(to_string(here.course));
+    PlacedModel placed(here.course);
+    int trained = 0;  // the first chunk of which anything is
+    const Stages& stages = *placed.model().stages();
+    std::set<int> chunks;
+    for (const Parameter& parameter : placed.model().parameters())
+      if (parameter.trained()) chunks.insert(stages.named(parameter.name()).value_or(0));
+    trained = *chunks.begin();
+    EXPECT_GT(trained, 0);
+    Counters::instance().reset();
+    placed.go(0);
+    EXPECT_EQ(Counters::instance().by_operation()["SendRecv"], sent_across(here, trained));
   }
 }
 

@@ -49,6 +49,27 @@ TEST(Pipeline, TrainsWhatOneWorkerDoes) {
   EXPECT_GE(here, 3);
 }
 
+/// With the first stages all frozen, of which some have no backward, and parts of the others.
+TEST(Pipeline, TrainsBesideFrozenPartsWhatOneWorkerDoes) {
+  PlacedCourse one;
+  one.micro_batches = 1;
+  one.steps = 2;
+  one.frozen = {"transformer.w?e", "transformer.h.[0-2]", "transformer.h.4.ln_1", "transformer.h.3.*.*.bias"};
+  const TrainingRun alone = train_alone(one);
+  EXPECT_EQ(alone.results.at("gradient of transformer.h.2.mlp.c_fc.weight").abs().max().item<double>(), 0);
+  for (const std::string schedule : {"gpipe", "one_f_one_b", "interleaved", "zb_h1", "zb_v"}) {
+    PlacedCourse course = one;
+    course.schedule = schedule;
+    course.chunks = schedule == "interleaved" || schedule == "zb_v" ? 2 : 1;
+    course.pp = Runtime::size() % 3 == 0 ? 3 : Runtime::size() == 1 ? 1 : 2;
+    course.dp = Runtime::size() / course.pp;
+    course.micro_batches = course.pp == 3 ? 3 : 4;
+    if (course.dp > 1) course.zero = ZeroOptions{.stage = course.chunks + 1, .bucket = 3000, .keep = 50};
+    SCOPED_TRACE(to_string(course));
+    EXPECT_TRUE(compare_runs(train_placed(course), alone));
+  }
+}
+
 /// Norms of whole parameters, of which stages have some, and workers of a stage parts; means over rows and
 /// columns.
 TEST(Pipeline, StepsByLambAndAdafactorAsOneWorkerDoes) {

@@ -13,6 +13,7 @@
 #include "riesz/comm/on_device.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
+#include "riesz/nn/freeze.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
 #include "riesz/partition/split.h"
@@ -67,6 +68,7 @@ std::map<int, std::vector<Parameter>> by_chunk(const Module& model) {
 models::MinGpt& initialised(const PlacedCourse& course, models::MinGpt& model) {
   model.initialise(kPlacedSeed, course.type, course.device);
   set_recompute(model, course.recompute);
+  freeze(model, course.frozen);
   return model;
 }
 
@@ -186,7 +188,7 @@ PlacedState::PlacedState(const PlacedCourse& course, const models::MinGpt& model
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [chunk, parameters] : by_chunk(model)) {
     if (course.zero) {
-      zeros_.emplace_back(parameters, *course.zero);
+      zeros_.emplace_back(parameters, parameters.front().space().partition(), *course.zero);
       const int of_a_micro_batch = chunk == 0 && twice ? 2 : 1;
       passes_.push_back(all_micro_batches(course) * of_a_micro_batch);
     }

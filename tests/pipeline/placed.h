@@ -39,6 +39,7 @@ struct PlacedCourse {
   bool recomputing = false;  ///< the schedule, all micro-batches but the last
   RecomputePolicy recompute = {};
   std::optional<ZeroOptions> zero = {};  ///< of each chunk by itself; nothing: whole parts
+  std::vector<std::string> frozen = {};  ///< patterns of what is not trained
   at::ScalarType type = at::kDouble;
   at::Device device = at::kCPU;
   double scale = 1;                    ///< of the loss

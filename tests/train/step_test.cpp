@@ -4,14 +4,18 @@
 // A training that is saved after some steps and goes on, made anew, is the one that was never stopped.
 #include "riesz/train/loop/step.h"
 
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include <exception>
+#include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
@@ -99,6 +103,38 @@ TEST(TrainingStep, GoesOnFromItsStateAtAnyLayout) {
         EXPECT_TRUE(after[i].allclose(weights[i], 1e-10, 1e-10)) << i;
     }
   }
+}
+
+TEST(TrainingStep, LeavesOutWhatPatternsMean) {
+  for (const std::int64_t zero : {0, 3}) {
+    Config config = config_at(zero);
+    config.train.frozen = "transformer.w?e transformer.h.0.mlp";
+    AdderTask task(config);
+    SmallGpt small(Runtime::size(), 1, 0);
+    small.gpt.initialise(1, at::kDouble);
+    const Learner model = small.model();
+    TrainingStep step(config, model);
+    std::map<std::string, at::Tensor> before;
+    for (const Parameter& each : small.gpt.parameters()) before[each.name()] = testing::meant(each.get());
+    step(0, task.batch(0, config.train.batch));
+    for (const Parameter& each : small.gpt.parameters()) {
+      const bool frozen =
+          each.name().starts_with("transformer.w") || each.name().find("h.0.mlp") != std::string::npos;
+      EXPECT_EQ(each.trained(), !frozen) << each.name();
+      EXPECT_TRUE(!frozen || at::equal(testing::meant(each.get()), before.at(each.name()))) << each.name();
+    }
+    for (const StateView& view : step.state())
+      EXPECT_FALSE(view.key != "value" && view.name.starts_with("transformer.w"))
+          << view.name << " " << view.key;
+  }
+  SmallGpt small(Runtime::size(), 1, 0);
+  small.gpt.initialise(1, at::kDouble);
+  const Learner model = small.model();
+  Config config = config_at(0);
+  config.train.frozen = "lm_head transformer.blocks";
+  EXPECT_ERROR(TrainingStep(config, model), "train.frozen", "\"transformer.blocks\" means no parameter");
+  config.train.frozen = "*";
+  EXPECT_ERROR(TrainingStep(config, model), "train.frozen", "freezes the whole model");
 }
 
 /// In its second micro-batch, on all workers.

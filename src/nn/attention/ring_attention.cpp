@@ -199,8 +199,8 @@ at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, con
   const auto& [q, kv, mask, seen, constant] = operands;
   const Ring& ring = *prepared->ring;
   const Operator& hop = ring.hop(0);
-  const bool recorded = !constant && (hop.recorded(q) || hop.recorded(kv) ||
-                                              (mask.defined() && hop.recorded(mask)));
+  const bool recorded =
+      !constant && (hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask)));
   auto round =
       std::make_shared<RingCall>(RingCall{std::move(prepared), visibility, scale, dropout, recorded, {}});
   if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);

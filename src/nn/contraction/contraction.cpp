@@ -46,11 +46,7 @@ Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, co
 class ContractionNode : public detail::Node {
  public:
   ContractionNode(Contraction form, const SharedX& x, Varied varied)
-      : form_(std::move(form)),
-        varied_(varied),
-        gathered_x_(x.gathered),
-        group_(x.group),
-        first_(x.first) {}
+      : form_(std::move(form)), varied_(varied), gathered_x_(x.gathered), group_(x.group), first_(x.first) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor &x = inputs[0], &w = inputs[1];
@@ -119,7 +115,8 @@ class ContractionNode : public detail::Node {
                                          const at::Tensor& token) const {
     Applied xbar{{}, token}, wbar;
     if (varied_.x)
-      xbar = value(form_.permuted(1, 2, 0, type_of_x_), {w, nullptr, nullptr}, ybar, token, {varied_.w, true});
+      xbar =
+          value(form_.permuted(1, 2, 0, type_of_x_), {w, nullptr, nullptr}, ybar, token, {varied_.w, true});
     wbar.token = xbar.token;
     if (varied_.w)
       wbar = value(form_.permuted(0, 2, 1, type_of_w_), {x, nullptr, nullptr}, ybar, xbar.token,

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/nn/contraction/compute_copy.h"
 #include "riesz/nn/contraction/on_its_way.h"
 #include "riesz/nn/contraction/panels.h"
 #include "riesz/nn/contraction/product.h"
@@ -20,9 +21,13 @@
 namespace riesz::detail {
 namespace {
 
-at::Tensor in_type(const ContractionPlan& plan, const at::Tensor& x) {
+/// Operand k. A parameter's is made once and kept; others live too short for that.
+at::Tensor in_type(const ContractionPlan& plan, std::size_t k, const at::Tensor& x) {
   const std::optional<at::ScalarType>& type = plan.options.compute_type;
-  return type ? x.to(*type) : x;
+  if (!type || x.scalar_type() == *type) return x;
+  const bool kept = k == 1 && plan.options.w_is_parameter && x.is_leaf() && !x.is_inference() &&
+                    x.has_storage() && x.numel() > 0;
+  return kept ? compute_copy(x, *type) : x.to(*type);
 }
 
 /// Rows from where Intel's library asks for them: of small matrices from elsewhere its products differ in the
@@ -44,7 +49,7 @@ class Reader {
   Reader(const ContractionPlan& plan, std::size_t k, const at::Tensor& stored, at::Tensor& gathered)
       : plan_(plan), k_(k), gathered_(gathered) {
     if (!stored.defined() || gathered.defined()) return;
-    stored_ = in_type(plan, stored).contiguous();
+    stored_ = in_type(plan, k, stored).contiguous();
     if (!plan.streams(k) && !plan.read[k].sends()) stored_ = aligned(stored_.device(), stored_);
   }
 

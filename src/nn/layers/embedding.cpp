@@ -113,23 +113,28 @@ at::Tensor Embedding::look_up(const at::Tensor& ids, const Vector& rows) const {
   return rows_that_count(ids.device(), held_rows(rows, ids), ids, W.shape()[0]);
 }
 
+/// Ids are read as the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
+Embedding::Plan Embedding::planned(const Space& X, const Space& W) const {
+  const std::string of_ids = letters(X.dims());
+  const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
+  const Contraction form(of_ids + "v,vc->" + of_ids + "c", one_hot, W, *range());
+  return {form, between(X, select_dims(form.read(0).range(), first_dims(X.dims())))};
+}
+
 Vector Embedding::forward(const Vector& ids) {
   const Space& X = ids.space();
-  const bool new_ids = !plan_ || read_ids_->domain() != X;
   const Vector w = weight_.value();
-  if (new_ids || plan_->read(1).domain() != w.space()) {
-    const std::string of_ids = letters(X.dims());
-    const Space one_hot = insert_dim(X, X.dims(), weight_.space().shape()[0], weight_.space().unit_of(0));
-    plan_.emplace(of_ids + "v,vc->" + of_ids + "c", one_hot, w.space(), *range());
-    // As the one-hot rows are computed with: an axis that shards the vocabulary needs all ids.
-    read_ids_ = between(X, select_dims(plan_->read(0).range(), first_dims(X.dims())));
-  }
+  const auto plan = plans_.get(
+      [&](const Plan& made) {
+        return made.read_ids.domain() == X && made.form.read(1).domain() == w.space();
+      },
+      [&] { return planned(X, w.space()); });
   check_one_device("Embedding", ids, w);
   detail::check_operand("Embedding " + path() + ": the vector of ids", ids);
   check_ids(ids);
-  const Vector read_ids = (*read_ids_)(ids);
-  const Vector rows = plan_->read(1)(w);
-  const Operator write = adjoint(plan_->read(2));
+  const Vector read_ids = plan->read_ids(ids);
+  const Vector rows = plan->form.read(1)(w);
+  const Operator write = adjoint(plan->form.read(2));
   return write(Vector(write.domain(), look_up(read_ids.local(), rows), rows.is_constant()));
 }
 

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <optional>
-
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/kept_plans.h"
 #include "riesz/nn/module.h"
 
 namespace riesz {
@@ -40,8 +39,12 @@ class Embedding : public Layer<Embedding> {
   at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
 
   Parameter weight_;
-  std::optional<Contraction> plan_;  // of the last shape
-  std::optional<Operator> read_ids_;
+  struct Plan {
+    Contraction form;
+    Operator read_ids;
+  };
+  Plan planned(const Space& X, const Space& W) const;
+  detail::KeptPlans<Plan> plans_;
 };
 
 }  // namespace riesz

@@ -172,9 +172,12 @@ void Linear::complete(const Space& X, const Space& Y, const LinearOptions& optio
 
 Vector Linear::product(const Vector& x) {
   const Vector w = weight_.value();
-  if (!plan_ || plan_->read(0).domain() != x.space() || plan_->read(1).domain() != w.space())
-    plan_.emplace(spec_, x.space(), w.space(), *range(), options_);
-  return (*plan_)(x, w);
+  const auto plan = plans_.get(
+      [&](const Contraction& made) {
+        return made.read(0).domain() == x.space() && made.read(1).domain() == w.space();
+      },
+      [&] { return Contraction(spec_, x.space(), w.space(), *range(), options_); });
+  return (*plan)(x, w);
 }
 
 Vector Linear::forward(const Vector& x) {

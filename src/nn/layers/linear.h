@@ -6,6 +6,7 @@
 #include <string>
 
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/contraction/kept_plans.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/module.h"
 
@@ -86,7 +87,7 @@ class Linear : public Layer<Linear> {
   std::optional<Parameter> bias_;
   bool terms_ = false;
   ContractionOptions options_;
-  std::optional<Contraction> plan_;  // of the last shape
+  detail::KeptPlans<Contraction> plans_;
 };
 
 }  // namespace riesz

@@ -218,6 +218,7 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
       detail::check_operand(concat("local function ", name(), ": input ", i), xs[i]);
   }
   if (!at::GradMode::is_enabled() || varied.empty()) {
+    const at::NoGradGuard no_gradient;
     const at::Tensor z = computed(*plan_, all_of(reads(), inputs));
     return {write().range(), all_of({write()}, {z}).front(), varied.empty()};
   }
@@ -233,7 +234,8 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
       " communicates while gradients are recorded, but outside a chain: open one around the computation of a "
       "loss (riesz::Chain chain;), or record none (at::NoGradGuard guard;)");
   inputs.push_back(chain->token(inputs.front().device()));
-  const Tensors results = detail::record(std::make_shared<LocalFunctionNode>(plan_, std::move(varied)), inputs);
+  const Tensors results =
+      detail::record(std::make_shared<LocalFunctionNode>(plan_, std::move(varied)), inputs);
   chain->advance(results[1]);
   return {write().range(), results[0]};
 }

@@ -4,20 +4,27 @@
 
 #include <ATen/ops/zeros.h>
 
+#include <utility>
+
 #include "riesz/comm/error.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
 
 Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share) {
-  const Space whole(S.partition(), shape);
-  Space terms = whole;
-  for (int dim = 0; dim < S.dims(); ++dim) {
-    for (const std::string& axis : sharding_axes(S, dim)) terms = terms.partial(axis);
-  }
+  thread_local ThreadCache<std::pair<Space, std::vector<std::int64_t>>, Operator> kept;
+  const Operator A = kept.of({S, shape}, [&] {
+    const Space whole(S.partition(), shape);
+    Space terms = whole;
+    for (int dim = 0; dim < S.dims(); ++dim) {
+      for (const std::string& axis : sharding_axes(S, dim)) terms = terms.partial(axis);
+    }
+    return between(terms, whole);
+  });
   const bool here = S.partition().active();
-  return between(terms, whole)(Vector(terms, here ? share : at::zeros({0}, share.options())));
+  return A(Vector(A.domain(), here ? share : at::zeros({0}, share.options())));
 }
 
 void check_counts_once(const std::string& what, const Space& S) {

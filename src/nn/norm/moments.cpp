@@ -9,6 +9,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/node.h"
@@ -19,6 +20,17 @@ namespace {
 at::Tensor centred(const at::Tensor& x, const at::Tensor& mean) {
   const at::Tensor values = to_accumulation_type(x);
   return mean.defined() ? values.sub(mean) : values;
+}
+
+/// From each worker's sums over its pieces of X's rows to the sums over the rows.
+Operator sum_of_rows(const Space& X) {
+  std::vector<int> rows;
+  for (int dim = 0; dim + 1 < X.dims(); ++dim) rows.push_back(dim);
+  Space copies = select_dims(X, rows);
+  for (const std::string& axis : sharding_axes(X, X.dims() - 1)) copies = copies.copied(axis);
+  Space terms = copies;
+  for (const std::string& axis : sharding_axes(X, X.dims() - 1)) terms = terms.partial(axis);
+  return between(terms, copies);
 }
 
 /// Of x, mean, scale, weight and bias. Moves nothing between workers.
@@ -92,13 +104,9 @@ std::string letters_of(const Space& X) {
 
 at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant) {
   const auto n = static_cast<double>(X.shape().back());
-  std::vector<int> rows;
-  for (int dim = 0; dim + 1 < X.dims(); ++dim) rows.push_back(dim);
-  Space copies = select_dims(X, rows);
-  for (const std::string& axis : sharding_axes(X, X.dims() - 1)) copies = copies.copied(axis);
-  Space terms = copies;
-  for (const std::string& axis : sharding_axes(X, X.dims() - 1)) terms = terms.partial(axis);
-  const at::Tensor all = between(terms, copies)(Vector(terms, sums, constant)).local();
+  thread_local ThreadCache<Space, Operator> kept;
+  const Operator A = kept.of(X, [&] { return sum_of_rows(X); });
+  const at::Tensor all = A(Vector(A.domain(), sums, constant)).local();
   return X.partition().active() ? all.div(n).unsqueeze(-1) : sums;
 }
 

@@ -31,8 +31,8 @@ std::optional<Space> in_pieces(const Space& X, const std::vector<std::string>& a
 
 KeptInputs::KeptInputs(const std::vector<Vector>& xs, const std::vector<std::string>& pieces_over) {
   for (const Vector& x : xs)
-    inputs_.push_back({x.space(), in_pieces(x.space(), pieces_over), x.local().requires_grad(),
-                       x.is_constant()});
+    inputs_.push_back(
+        {x.space(), in_pieces(x.space(), pieces_over), x.local().requires_grad(), x.is_constant()});
 }
 
 std::vector<at::Tensor> KeptInputs::kept(const std::vector<Vector>& xs) const {

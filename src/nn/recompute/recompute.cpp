@@ -179,8 +179,7 @@ std::string detail::name_of_region(const RecomputeOptions& options) {
 bool detail::keeps_for_backward() { return at::GradMode::is_enabled(); }
 
 Vector detail::hollow(const Vector& x) {
-  return {x.space(), at::empty(x.local().sizes(), x.local().options().device(at::kMeta)),
-          x.is_constant()};
+  return {x.space(), at::empty(x.local().sizes(), x.local().options().device(at::kMeta)), x.is_constant()};
 }
 
 Vectors detail::recompute(const RecomputeOptions& options, Region region, const Vectors& xs, void* result) {

@@ -139,9 +139,7 @@ Vector operator/(const Vector& x, const Vector& y) {
 
 Vector operator-(const Vector& x) { return {x.space(), at::neg(x.local()), x.is_constant()}; }
 Vector operator*(const Vector& x, double c) { return c * x; }
-Vector operator/(const Vector& x, double c) {
-  return {x.space(), at::div(x.local(), c), x.is_constant()};
-}
+Vector operator/(const Vector& x, double c) { return {x.space(), at::div(x.local(), c), x.is_constant()}; }
 
 Vector exp(const Vector& x) { return map("exp", x, at::exp); }
 Vector log(const Vector& x) { return map("log", x, at::log); }

@@ -162,8 +162,7 @@ Vector max(const Vector& x, const std::vector<int>& dims) {
     greatest = none ? least(found.agreed(), mine) : at::amax(mine, found.dims);
   }
   greatest = all_max(x.space().partition(), found.axes, greatest);
-  if (x.is_constant() || !found.agree.recorded(x.local()))
-    return {found.agreed(), greatest, x.is_constant()};
+  if (x.is_constant() || !found.agree.recorded(x.local())) return {found.agreed(), greatest, x.is_constant()};
   const at::Tensor equal = count_equal(found, mine, greatest, here);
   if (!here) return {found.agreed(), greatest};
   return {found.agreed(),

@@ -179,8 +179,7 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
     locals.push_back(x.local());
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));
-  const bool constant =
-      std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
+  const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
   if (!X.partition().active()) return detail::elsewhere(Y, locals, constant);
   return {Y, at::stack(locals, d), constant};
 }

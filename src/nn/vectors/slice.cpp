@@ -167,8 +167,7 @@ Vector cat(const std::vector<Vector>& xs, int dim) {
   const Space Y = joined(xs, d);
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) locals.push_back(x.local());
-  const bool constant =
-      std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
+  const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
   if (!Y.partition().active()) return detail::elsewhere(Y, locals, constant);
   return {Y, at::cat(locals, d), constant};
 }

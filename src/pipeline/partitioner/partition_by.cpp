@@ -6,8 +6,8 @@
 #include <map>
 
 #include "riesz/comm/error.h"
-#include "riesz/pipeline/partitioner/contiguous.h"
 #include "riesz/nn/names.h"
+#include "riesz/pipeline/partitioner/contiguous.h"
 #include "riesz/pipeline/partitioner/pipedream.h"
 #include "riesz/pipeline/partitioner/sagemaker.h"
 

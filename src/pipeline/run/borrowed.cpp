@@ -34,7 +34,8 @@ Borrowed::Borrowed(const std::vector<LentParameter>& lent) {
     const Operator A = between(copies, used_in(each.here.space())) * between(value.space(), copies);
     const Vector here = A({value.space(), value.local().detach(), value.is_constant()});
     const bool trained = recorded && each.owner.trained();
-    all_.push_back({each, A, {here.space(), here.local().detach().clone().requires_grad_(trained), here.is_constant()}});
+    all_.push_back(
+        {each, A, {here.space(), here.local().detach().clone().requires_grad_(trained), here.is_constant()}});
     all_.back().lent.here.use_leaf(all_.back().leaf);
     if (trained) each.owner.expect_gradient();
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/contraction/compute_copy.h"
 
 namespace riesz {
 namespace {
@@ -34,6 +35,7 @@ void ReadingLeaf::read(const at::Tensor& values) const {
   RIESZ_CHECK(values.sizes() == leaf_.sizes() && values.strides() == leaf_.strides(), "a leaf of sizes ",
               leaf_.sizes(), " and strides ", leaf_.strides(), " cannot read values of ", values.sizes(),
               " and ", values.strides());
+  detail::forget_compute_copies(leaf_);
   leaf_.storage().unsafeGetStorageImpl()->set_data_ptr_noswap(memory_of(values));
 }
 

@@ -118,6 +118,7 @@ struct Config {
     std::int64_t batch = 64;
     std::int64_t micro_batches = 0;
     std::int64_t seed = 1;
+    std::string frozen;
     std::int64_t eval_every = 100;
     std::int64_t eval_size = 500;
   } train;

@@ -308,6 +308,9 @@ std::vector<Key> train_keys() {
                     "under way together; 0: 1, or in a pipeline twice layout.pp"),
       RIESZ_INTEGER(train.seed, 0, kNoLimit,
                     "decides initial weights, dropout, the order of data and the sample"),
+      RIESZ_TEXT(train.frozen,
+                 "patterns of modules and parameters that are not trained, such as transformer.wte "
+                 "transformer.h.[0-3]: they have no gradients and no optimizer state; empty: none"),
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
       RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
                     "held-out sequences, or images, that a measurement reads, or all if they are fewer"),

@@ -9,12 +9,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/nn/freeze.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/clip.h"
@@ -63,11 +67,25 @@ void in_words_of_training(std::int64_t step, const Call& call) {
   }
 }
 
+/// The model, with the parameters frozen that train.frozen means.
+const Learner& with_frozen(const Config& config, const Learner& model) {
+  std::vector<std::string> patterns;
+  std::istringstream words(config.train.frozen);
+  for (std::string word; words >> word;) patterns.push_back(word);
+  freeze(model.module, patterns, value_and_origin(config, "train.frozen"));
+  const std::vector<Parameter> all = model.module.parameters();
+  RIESZ_CHECK(patterns.empty() ||
+                  std::any_of(all.begin(), all.end(), [](const Parameter& each) { return each.trained(); }),
+              value_and_origin(config, "train.frozen"),
+              " freezes the whole model, so there is nothing to train; leave some modules out");
+  return model;
+}
+
 }  // namespace
 
 TrainingStep::TrainingStep(const Config& config, const Learner& model)
     : config_(config),
-      model_(model),
+      model_(with_frozen(config, model)),
       zeros_(model.module, {.stage = static_cast<int>(config.layout.zero)}),
       store_(zeros_.store()),
       optimizer_(make_optimizer(config.optimizer, store_, model.workers)) {

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+
+namespace riesz::detail {
+
+/// A weight's leaf in a compute type, contiguous. It is made once, and kept with the leaf until the leaf is
+/// written, `forget_compute_copies` is called, or the leaf is freed. So all micro-batches and faces of a step
+/// read one copy. A write counts if it raises the leaf's version, as each operation of torch's and each step
+/// of an optimizer does. Memory: the leaf's elements in the compute type. Local; safe to call from several
+/// threads.
+at::Tensor compute_copy(const at::Tensor& leaf, at::ScalarType type);
+
+/// Frees the copies of all leaves in this leaf's storage: other values come there, or none.
+void forget_compute_copies(const at::Tensor& leaf);
+
+/// How many copies this process has made.
+std::int64_t compute_copies_made();
+
+}  // namespace riesz::detail
