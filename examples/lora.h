@@ -14,14 +14,14 @@ struct LoraSpecs {
   std::string w, a, b;
 };
 
-/// y = W x + factor·B A x. A has few rows and B few columns, of the letter r. Parameters have the names that
+/// y = W x + B factor·A x. A has few rows and B few columns, of the letter r. Parameters have the names that
 /// PEFT gives them.
 class LoraLinear : public Layer<LoraLinear> {
  public:
   LoraLinear(Module& owner, const std::string& name, LoraSpecs of, double by)
       : Layer({owner, name}), specs(std::move(of)), factor(by) {}
 
-  Vector forward(const Vector& x) { return w(x) + factor * b(a(x)); }
+  Vector forward(const Vector& x) { return w(x) + b(factor * a(x)); }
   std::string describe() const override { return "LoRA of " + specs.w; }
 
  private:

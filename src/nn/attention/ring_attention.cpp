@@ -203,7 +203,10 @@ at::Tensor ring_attention(std::shared_ptr<const PreparedAttention> prepared, con
       !constant && (hop.recorded(q) || hop.recorded(kv) || (mask.defined() && hop.recorded(mask)));
   auto round =
       std::make_shared<RingCall>(RingCall{std::move(prepared), visibility, scale, dropout, recorded, {}});
-  if (!recorded) return in_order(ring, attend_around(*round, operands).y, q);
+  if (!recorded) {
+    const at::NoGradGuard no_gradient;
+    return in_order(ring, attend_around(*round, operands).y, q);
+  }
   Chain& chain = hop.chain_for_gradients();
   const std::vector<at::Tensor> results =
       record(std::make_shared<RingNode>(std::move(round)), {q, kv, mask, seen, chain.token(q.device())});
