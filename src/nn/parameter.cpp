@@ -214,7 +214,7 @@ Vector Parameter::value() const {
 }
 
 Vector Parameter::gradient() const {
-  if (impl_->given) return riesz::gradient(*impl_->given);
+  if (impl_->given && trained()) return riesz::gradient(*impl_->given);
   impl_->check_not_lent("its gradient is asked for");
   if (const auto keeper = impl_->living_keeper()) return {dual(impl_->space), keeper->gradient(impl_->key)};
   const Vector leaf = value();

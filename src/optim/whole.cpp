@@ -87,6 +87,8 @@ class Whole : public Store {
     std::vector<Share> result;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       check_free(parameters_[i]);
+      RIESZ_CHECK(parameters_[i].trained(), "whole: the parameter ", parameters_[i].name(),
+                  " was frozen after its optimizer was made, which would still move it; freeze first");
       const at::Tensor local = parameters_[i].value().local();
       const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
       const at::Tensor gradient = local.grad().defined()

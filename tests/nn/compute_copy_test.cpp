@@ -93,13 +93,19 @@ TEST(ComputeCopy, TakesTheWeightsElementsAndLivesAsLongAsTheWeight) {
     detail::forget_compute_copies(a.linear.weight().leaf());
     return with_copy - MemoryMeter::alive();
   };
+  const std::int64_t before = MemoryMeter::alive();
   {
     Layers a;
     EXPECT_EQ(taken(a), 2 * a.linear.weight().leaf().numel());
     EXPECT_EQ(taken(a), 2 * a.linear.weight().leaf().numel());
+    const at::NoGradGuard no_gradient;
+    a.linear(Vector(a.X, random_vector(a.X, 1, true).local().to(at::kFloat)));
   }
-  Layers next;  // whose copy is not made before the last one's is let go
-  EXPECT_EQ(taken(next), 2 * next.linear.weight().leaf().numel());
+  {
+    Layers next;  // as its copy goes, so does that of the leaf that is freed
+    EXPECT_EQ(taken(next), 2 * next.linear.weight().leaf().numel());
+  }
+  EXPECT_EQ(MemoryMeter::alive(), before);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/testing/memory_meter.h"
 #include "riesz/testing/parts.h"
 
 namespace riesz::testing {
@@ -126,14 +127,17 @@ TEST(Dropped, HasTheSameBitsByAnyNumberOfThreads) {
 }
 
 TEST(Dropped, GoesBackAnyNumberOfTimesAndKeepsNothing) {
+  const MemoryMeter meter;
   const DropoutDraws draws{{6, 41}, {{{0, 6}}, {{0, 41}}}, 42, 5, 0.4};
   const at::Tensor mask = plain_mask(draws);
   const at::Tensor x = normal_numbers({6, 41}, 1).requires_grad_(),
                    seed = normal_numbers({6, 41}, 2).requires_grad_();
-  const auto holders = x.storage().use_count();
+  const auto holders = x.use_count();
+  const std::int64_t before = MemoryMeter::alive();
   const at::Tensor y = detail::dropped(x, draws);
-  EXPECT_EQ(x.storage().use_count(), holders);
+  EXPECT_EQ(x.use_count(), holders);
   EXPECT_EQ(y.storage().use_count(), 1U);
+  EXPECT_EQ(MemoryMeter::alive() - before, static_cast<std::int64_t>(y.nbytes()));
   y.backward(seed, /*retain_graph=*/true, /*create_graph=*/true);
   const at::Tensor xbar = x.grad();
   EXPECT_SAME_BITS(xbar.detach(), seed.detach().mul(mask));

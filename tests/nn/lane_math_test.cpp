@@ -27,6 +27,7 @@ double error_of(float found, double y) {
   const auto nearest = static_cast<float>(y);
   if (std::isnan(nearest) || std::isinf(nearest) || std::isnan(found) || std::isinf(found))
     return (std::isnan(found) && std::isnan(nearest)) || found == nearest ? 0 : 1e9;
+  if (nearest == 0 && found == 0) return std::signbit(nearest) == std::signbit(found) ? 0 : 1e9;
   const float size = std::abs(nearest);
   const double unit = static_cast<double>(std::nextafter(size, INFINITY)) - size;
   return std::abs(found - y) / unit;

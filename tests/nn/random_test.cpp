@@ -102,6 +102,7 @@ TEST(Normal, OutsideThePartitionIsEmpty) {
   const Partition others = Partition::simulated(3, 0).subset({1, 2});
 
   EXPECT_EQ(normal(Space(others, {4}), 1).numel(), 0);
+  EXPECT_EQ(normal(Space(others, {}), 1).numel(), 0);
   EXPECT_EQ(detail::dropout_mask(Space(others, {4}), 1, 0, 0.5, at::kDouble).numel(), 0);
   EXPECT_EQ(normal(Space(Partition::simulated(1), {}), 1).dim(), 0);
 }

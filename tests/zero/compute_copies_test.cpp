@@ -44,12 +44,12 @@ struct Trained {
 };
 
 /// `anew`: each micro-batch makes copies of its own.
-Trained trained_at(int stage, bool anew = false, bool frozen = false) {
+Trained trained_at(int stage, bool anew = false, bool frozen = false, std::int64_t keep = 0) {
   const Partition P = Partition::world().grid({{"dp", Partition::world().size()}});
   TwoInHalf model(P);
   model.initialise(1, at::kFloat);
   if (frozen) model.parameters().front().freeze();
-  Zero zero(model.parameters(), {.stage = stage, .keep = 0});
+  Zero zero(model.parameters(), {.stage = stage, .keep = keep});
   AdamW optimizer(zero.store(), {.learning_rate = 0.1});
   Trained result;
   const Space X = model.rows(6).with_shape({5, 6});
@@ -87,6 +87,12 @@ TEST(ComputeCopies, AreMadeOnceAStep) {
       for (const std::int64_t made : run.made) EXPECT_LE(made, step);
     }
   }
+}
+
+/// Gathered values that stay until the step have one copy too.
+TEST(ComputeCopies, AreMadeOnceWhereGatheredValuesStay) {
+  const Trained run = trained_at(3, false, false, 1000);
+  EXPECT_EQ(run.made, std::vector<std::int64_t>(kSteps, 2));
 }
 
 TEST(ComputeCopies, OfAFrozenWeightAreMadeOnce) {

@@ -29,8 +29,10 @@ void read_straight(const File& file, const StoredTensor& tensor, const Intervals
 
 void read_runs(const File& file, const StoredTensor& tensor, const Intervals& wanted, const at::Tensor& out) {
   const at::NoGradGuard no_gradient;
-  if (out.scalar_type() == tensor.type && out.is_cpu())
+  if (out.scalar_type() == tensor.type && out.is_cpu()) {
+    out.unsafeGetTensorImpl()->bump_version();  // who keeps a copy by the version sees this write too
     return read_straight(file, tensor, wanted, out.data_ptr());
+  }
   const std::int64_t most = std::min(kAtOnce, std::max<std::int64_t>(out.numel(), 1));
   const at::Tensor buffer = at::empty({most}, at::TensorOptions(tensor.type));
   Intervals some;

@@ -73,7 +73,8 @@ RIESZ_ROUND_EACH void turn_plainly(const Rows<Number>& rows, std::int64_t begin,
   for (std::int64_t row = begin; row < end; ++row) turn_row<lie>(rows, row);
 }
 template <RotaryPairs lie, typename Number>
-RIESZ_WITHOUT_FMA void turn_by_avx2(const Rows<Number>& rows, std::int64_t begin, std::int64_t end) {
+RIESZ_ROUND_EACH RIESZ_WITHOUT_FMA void turn_by_avx2(const Rows<Number>& rows, std::int64_t begin,
+                                                     std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) turn_row<lie>(rows, row);
 }
 

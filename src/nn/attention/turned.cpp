@@ -54,7 +54,7 @@ class TurnedNode final : public Node {
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
     const Turning other = way_ == Turning::forward ? Turning::back : Turning::forward;
-    return {turned_in_memory(gradients[0], turns_, pairs_, other)};
+    return {turned_in_memory(resolved(gradients[0]), turns_, pairs_, other)};
   }
 
  private:

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/device_stream.h"
+
 namespace riesz::detail {
 namespace {
 
@@ -18,6 +20,7 @@ using Place = std::tuple<std::int64_t, std::vector<std::int64_t>, std::vector<st
 
 struct Copy {
   std::int64_t version;
+  DeviceStream made_in;
   at::Tensor copy;
 };
 
@@ -30,6 +33,11 @@ struct ComputeCopies {
   std::mutex mutex;
   std::map<const void*, OfStorage> all;
   std::int64_t made = 0;
+
+  /// Those of leaves that are freed.
+  void drop_expired() {
+    std::erase_if(all, [](const auto& each) { return each.second.storage.expired(); });
+  }
 };
 
 /// Threads may ask at the end of the program.
@@ -52,25 +60,30 @@ at::Tensor compute_copy(const at::Tensor& leaf, at::ScalarType type) {
   const std::lock_guard lock(known.mutex);
   const auto found = known.all.find(storage_of(leaf));
   if (found != known.all.end() && !found->second.storage.expired()) {
-    const auto copy = found->second.copies.find(place_of(leaf, type));
-    if (copy != found->second.copies.end() && copy->second.version == leaf._version())
-      return copy->second.copy;
+    const auto place = found->second.copies.find(place_of(leaf, type));
+    if (place != found->second.copies.end() && place->second.version == leaf._version()) {
+      const Copy& copy = place->second;
+      copy.made_in.join(), copy.made_in.lend(copy.copy);
+      return copy.copy;
+    }
   }
-  std::erase_if(known.all, [](const auto& each) { return each.second.storage.expired(); });
+  known.drop_expired();
   OfStorage& here =
       known.all.try_emplace(storage_of(leaf), OfStorage{leaf.storage().getWeakStorageImpl(), {}})
           .first->second;
-  Copy& copy = here.copies[place_of(leaf, type)];
-  copy = {};  // before the next one is made
-  copy = {leaf._version(), leaf.detach().to(type).contiguous()};
+  here.copies.erase(place_of(leaf, type));  // before the next one is made
+  const at::Tensor copy = leaf.detach().to(type).contiguous();
+  here.copies.insert_or_assign(place_of(leaf, type),
+                               Copy{leaf._version(), DeviceStream(leaf.device()), copy});
   ++known.made;
-  return copy.copy;
+  return copy;
 }
 
 void forget_compute_copies(const at::Tensor& leaf) {
   ComputeCopies& known = copies();
   const std::lock_guard lock(known.mutex);
   known.all.erase(storage_of(leaf));
+  known.drop_expired();
 }
 
 std::int64_t compute_copies_made() {

@@ -9,10 +9,11 @@
 namespace riesz::detail {
 
 /// A weight's leaf in a compute type, contiguous. It is made once, and kept with the leaf until the leaf is
-/// written, `forget_compute_copies` is called, or the leaf is freed. So all micro-batches and faces of a step
-/// read one copy. A write counts if it raises the leaf's version, as each operation of torch's and each step
-/// of an optimizer does. Memory: the leaf's elements in the compute type. Local; safe to call from several
-/// threads.
+/// written, or `forget_compute_copies` is called. The copy of a leaf that is freed goes with the next copy
+/// that is made or forgotten. So all micro-batches and faces of a step read one copy. A write counts if it
+/// raises the leaf's version, as each operation of torch's and each step of an optimizer does; a write
+/// through `data()` or an address does not. Memory: the leaf's elements in the compute type. Local; safe to
+/// call from several threads, and in several streams of a device.
 at::Tensor compute_copy(const at::Tensor& leaf, at::ScalarType type);
 
 /// Frees the copies of all leaves in this leaf's storage: other values come there, or none.

@@ -102,6 +102,7 @@ RIESZ_ELEMENT void tanh_of(const V& x, V& y) {
   V large = 1.0F - 2.0F / (e + 1.0F);
   with_sign_of(x, large);
   y = size < 0.625F ? (p * z) * x + x : large;
+  with_sign_of(x, y);  // of −0 too
 }
 
 /// erf(x) to 2 units: below 0.927 by a polynomial, above by 1 − exp of one (Juffa's erff).

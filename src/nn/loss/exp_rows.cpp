@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/nn/kernels/lane_math.h"
 #include "riesz/nn/kernels/rows.h"
 #include "riesz/nn/kernels/stored.h"
@@ -155,7 +156,7 @@ const Dispatched<RowSums(const at::Tensor&)> sums_of_rows{sums_in_memory, sums_b
 
 at::Tensor gradients_in_memory(const at::Tensor& rows, const RowFactors& factors, bool alone) {
   if (!stored_plainly(rows)) return row_gradients_by_operators(rows, factors);
-  const auto floats = [](const at::Tensor& column) { return column.to(at::kFloat).contiguous(); };
+  const auto floats = [](const at::Tensor& column) { return resolved(column.to(at::kFloat).contiguous()); };
   const at::Tensor g = floats(factors.g), of_exp = floats(factors.of_exp), of_each = floats(factors.of_each),
                    of_target = floats(factors.of_target), target = factors.target.contiguous();
   const at::Tensor result = alone ? rows : at::empty_like(rows);

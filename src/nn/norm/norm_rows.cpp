@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "riesz/nn/kernels/rows.h"
 #include "riesz/nn/kernels/stored.h"
@@ -56,13 +57,13 @@ struct NormOfRow {
 
 /// The gradients of one of the parts into which rows are cut. With u = (x − mean)·scale and v = ȳ·weight:
 /// x̄ = scale·(v − mean(v) − u·mean(u·v)).
-template <typename Number, bool centred>
+template <typename Number, bool centred, bool weighted>
 struct GradientsOfPart {
   const Number *ybar, *x;
   std::int64_t m, n, rows_of_part;
   const float *weight, *mean, *scale;
   Number* xbar;
-  float *weights, *biases;  // (parts, n), zeros
+  float *weights, *biases;  // (parts, n), zeros; nullptr: not wanted
 
   template <typename Team>
   RIESZ_ROW void operator()(const Team& team, std::int64_t part) const {
@@ -96,14 +97,15 @@ struct GradientsOfPart {
   template <int count, typename Team>
   RIESZ_ROW void of_rows(const Team& team, std::int64_t first, std::int64_t of_part) const {
     using Numbers = typename Team::Numbers;
-    float* const to_weight = weights + of_part * n;
-    float* const to_bias = centred ? biases + of_part * n : nullptr;
+    float* const to_weight = weighted ? weights + of_part * n : nullptr;
+    float* const to_bias = weighted && centred ? biases + of_part * n : nullptr;
     OfRow of[count];
     for (int i = 0; i < count; ++i) means(team, first + i, of[i]);
     Team::each(0, n, [&](auto part) RIESZ_PART {
-      Numbers w, of_weight, of_bias = {};
-      part.load(weight, w), part.load(to_weight, of_weight);
-      if constexpr (centred) part.load(to_bias, of_bias);
+      Numbers w, of_weight = {}, of_bias = {};
+      part.load(weight, w);
+      if constexpr (weighted) part.load(to_weight, of_weight);
+      if constexpr (weighted && centred) part.load(to_bias, of_bias);
       for (int i = 0; i < count; ++i) {
         Numbers u, v;
         part.load(x + (first + i) * n, u), part.load(ybar + (first + i) * n, v);
@@ -112,8 +114,8 @@ struct GradientsOfPart {
         part.store(Numbers((v * w - of[i].mean_v - u * of[i].mean_uv) * of[i].factor),
                    xbar + (first + i) * n);
       }
-      part.store(of_weight, to_weight);
-      if constexpr (centred) part.store(of_bias, to_bias);
+      if constexpr (weighted) part.store(of_weight, to_weight);
+      if constexpr (weighted && centred) part.store(of_bias, to_bias);
     });
   }
 };
@@ -140,17 +142,17 @@ void norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                    to.scale.mutable_data_ptr<float>()});
 }
 
-template <typename Number, bool centred>
+template <typename Number, bool centred, bool weighted>
 void gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight, const NormedRows& rows,
                std::int64_t rows_of_part, const NormGradients& to) {
   const std::int64_t m = x.size(0), n = x.size(1);
-  for_each_row(
-      to.weight.size(0), rows_of_part * n,
-      GradientsOfPart<Number, centred>{
-          ybar.const_data_ptr<Number>(), x.const_data_ptr<Number>(), m, n, rows_of_part,
-          weight.const_data_ptr<float>(), centred ? rows.mean.const_data_ptr<float>() : nullptr,
-          rows.scale.const_data_ptr<float>(), to.x.mutable_data_ptr<Number>(),
-          to.weight.mutable_data_ptr<float>(), centred ? to.bias.mutable_data_ptr<float>() : nullptr});
+  for_each_row((m + rows_of_part - 1) / rows_of_part, rows_of_part * n,
+               GradientsOfPart<Number, centred, weighted>{
+                   ybar.const_data_ptr<Number>(), x.const_data_ptr<Number>(), m, n, rows_of_part,
+                   weight.const_data_ptr<float>(), centred ? rows.mean.const_data_ptr<float>() : nullptr,
+                   rows.scale.const_data_ptr<float>(), to.x.mutable_data_ptr<Number>(),
+                   weighted ? to.weight.mutable_data_ptr<float>() : nullptr,
+                   weighted && centred ? to.bias.mutable_data_ptr<float>() : nullptr});
 }
 
 }  // namespace
@@ -168,20 +170,29 @@ NormedRows norm_rows(const at::Tensor& x, const at::Tensor& weight, const at::Te
 }
 
 NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight,
-                                  const NormedRows& rows) {
+                                  const NormedRows& rows, bool of_weights) {
   constexpr std::int64_t kParts = 32, kLeastRows = 64;
   const std::int64_t m = x.size(0), rows_of_part = std::max(kLeastRows, (m + kParts - 1) / kParts);
   const bool centred = rows.mean.defined();
   const auto parts = [&] {
     return at::zeros({(m + rows_of_part - 1) / rows_of_part, x.size(1)}, x.options().dtype(at::kFloat));
   };
-  const NormGradients each{at::empty_like(x), parts(), centred ? parts() : at::Tensor()};
+  const NormGradients each{at::empty_like(x), of_weights ? parts() : at::Tensor(),
+                           of_weights && centred ? parts() : at::Tensor()};
+  const auto run = [&](auto number, auto with_mean, auto with_weights) {
+    gradients<decltype(number), with_mean.value, with_weights.value>(ybar, x, weight, rows, rows_of_part,
+                                                                     each);
+  };
   for_stored(x.scalar_type(), [&](auto number) {
-    using Number = decltype(number);
-    centred ? gradients<Number, true>(ybar, x, weight, rows, rows_of_part, each)
-            : gradients<Number, false>(ybar, x, weight, rows, rows_of_part, each);
+    const auto of = [&](auto with_mean) {
+      of_weights ? run(number, with_mean, std::true_type{}) : run(number, with_mean, std::false_type{});
+    };
+    centred ? of(std::true_type{}) : of(std::false_type{});
   });
-  return {each.x, sum_in_order(each.weight), centred ? sum_in_order(each.bias) : at::Tensor()};
+  const auto summed = [](const at::Tensor& parts) {
+    return parts.defined() ? sum_in_order(parts) : at::Tensor();
+  };
+  return {each.x, summed(each.weight), summed(each.bias)};
 }
 
 }  // namespace riesz::detail

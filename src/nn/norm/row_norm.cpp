@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/comm/resolved.h"
 #include "riesz/nn/kernels/stored.h"
 #include "riesz/nn/norm/norm_rows.h"
 #include "riesz/nn/vectors/accumulation_type.h"
@@ -45,9 +46,13 @@ class RowNormNode final : public Node {
     const at::Tensor &x = inputs[0], &weight = inputs[1];
     const NormedRows rows{{}, inputs[2], inputs[3]};
     if (at::GradMode::is_enabled()) return differentiable(gradients[0], x, weight, rows.mean.defined());
-    const NormGradients all = norm_rows_gradients(as_rows(gradients[0]), as_rows(x), as_floats(weight), rows);
-    return {all.x.view(x.sizes()), all.weight.view(weight.sizes()).to(weight.scalar_type()),
-            all.bias.defined() ? all.bias.view(bias_).to(weight.scalar_type()) : at::Tensor()};
+    const bool of_weights = needs_gradient(1) || (rows.mean.defined() && needs_gradient(2));
+    const NormGradients all =
+        norm_rows_gradients(as_rows(resolved(gradients[0])), as_rows(x), as_floats(weight), rows, of_weights);
+    const auto as_stored = [&](const at::Tensor& each, at::IntArrayRef sizes) {
+      return each.defined() ? each.view(sizes).to(weight.scalar_type()) : at::Tensor();
+    };
+    return {all.x.view(x.sizes()), as_stored(all.weight, weight.sizes()), as_stored(all.bias, bias_)};
   }
 
  private:

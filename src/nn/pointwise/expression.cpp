@@ -20,6 +20,7 @@
 #include <ATen/ops/ne.h>
 #include <ATen/ops/neg.h>
 #include <ATen/ops/reciprocal.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/sub.h>
@@ -130,7 +131,10 @@ Expression where(const ExpressionCondition& holds, const Expression& a, const Ex
     return of(b.tensor().defined() ? at::where(holds.each(), a.tensor(), b.tensor())
                                    : at::where(holds.each(), a.tensor(), b.constant()));
   if (b.tensor().defined()) return of(at::where(holds.each(), a.constant(), b.tensor()));
-  return of(holds.each().to(at::kFloat).mul(a.constant() - b.constant()).add(b.constant()));
+  const auto constant = [&](double value) {
+    return at::scalar_tensor(value, holds.each().options().dtype(at::kDouble));
+  };
+  return of(at::where(holds.each(), constant(a.constant()), constant(b.constant())));
 }
 
 Expression exp(const Expression& x) { return function(x, at::exp, std::exp); }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/pointwise/operands.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -25,12 +25,13 @@ LoopDims loop_dims(const at::Tensor& x) {
 }
 
 at::Tensor new_along(const LoopDims& dims, at::TensorOptions options) {
-  const at::Tensor dense = at::empty(dims.sizes, options);
-  if (std::is_sorted(dims.order.begin(), dims.order.end())) return dense;
-  std::vector<std::int64_t> back(dims.order.size());
-  for (std::size_t i = 0; i < back.size(); ++i)
-    back[static_cast<std::size_t>(dims.order[i])] = static_cast<std::int64_t>(i);
-  return dense.permute(back);
+  std::vector<std::int64_t> sizes(dims.order.size()), strides(dims.order.size());
+  std::int64_t stride = 1;
+  for (std::size_t i = dims.order.size(); i-- > 0; stride *= std::max<std::int64_t>(1, dims.sizes[i])) {
+    const auto dim = static_cast<std::size_t>(dims.order[i]);
+    sizes[dim] = dims.sizes[i], strides[dim] = stride;
+  }
+  return at::empty_strided(sizes, strides, options);  // no view: who has it may write in place
 }
 
 std::vector<std::int64_t> strides_along(const LoopDims& dims, at::IntArrayRef sizes,

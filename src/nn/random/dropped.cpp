@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/without_values.h"
 #include "riesz/nn/random/drop_elements.h"
 #include "riesz/nn/random/dropout_mask.h"
@@ -42,6 +43,8 @@ at::Tensor dropped_by_operators(const at::Tensor& x, const DropoutDraws& draws) 
 }
 
 at::Tensor dropped_in_memory(const at::Tensor& x, const DropoutDraws& draws) {
+  RIESZ_CHECK(x.numel() == volume(draws.boxes), "dropout of ", x.numel(), " elements, drawn for ",
+              volume(draws.boxes), "; the boxes say which elements x has");
   if (!has_elements_to_drop(x)) return dropped_by_operators(x, draws);
   return record(std::make_shared<DroppedNode>(draws), {x}).front();
 }

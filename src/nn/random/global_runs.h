@@ -17,6 +17,7 @@ namespace riesz::detail {
 class GlobalRuns {
  public:
   GlobalRuns(const std::vector<std::int64_t>& shape, const Boxes& boxes) : elements_(volume(boxes)) {
+    if (elements_ == 0) return;  // outside a partition boxes have a dim that a shape may lack
     std::size_t last = boxes.size();
     std::int64_t behind = 1;  // elements of the dims behind
     while (last > 1 && boxes[last - 1] == Intervals{{0, shape[last - 1]}}) behind *= shape[--last];
