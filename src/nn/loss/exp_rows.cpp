@@ -35,14 +35,14 @@ RIESZ_ROW float exp_of_one(float x) {
   return y[0];
 }
 
-struct Sums {
+struct SumsSoFar {
   float greatest = kNone;
   double sum = 0, shifted = 0;
 };
 
 /// Adds the elements from `begin` to `end`, which fit the processor's nearest memory: they are read twice.
 template <typename Team, typename Number>
-RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, Sums& all) {
+RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, SumsSoFar& all) {
   using Numbers = typename Team::Numbers;
   constexpr std::int64_t kTerms = 8 * kLanesOf<Numbers>;
   Numbers most = {};
@@ -85,7 +85,7 @@ struct SumsOfRow {
   template <typename Team>
   RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
     constexpr std::int64_t kBlock = 2048;
-    Sums all;
+    SumsSoFar all;
     for (std::int64_t at = 0; at < n; at += kBlock)
       add_block<Team>(x + row * n, at, std::min(n, at + kBlock), all);
     greatest[row] = all.greatest;
