@@ -70,7 +70,9 @@ TEST(FrozenTrunk, HasNoBackward) {
     freeze_all_but(model, {"lm_head"});
     std::optional<Zero> zero;
     if (layout.stage) zero.emplace(model.parameters(), ZeroOptions{.stage = *layout.stage});
-    for (const auto& [name, traffic] : sent_in_backward(model))
+    const std::map<std::string, Traffic> sent = sent_in_backward(model);
+    if (zero) zero->store()->shares();  // waits for what is reduced
+    for (const auto& [name, traffic] : sent)
       EXPECT_FALSE(name.starts_with("model.")) << name << " sent " << traffic.elements << " elements";
   }
 }
