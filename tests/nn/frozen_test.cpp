@@ -235,7 +235,9 @@ TEST(Frozen, WhatIsComputedFromConstantsIsAConstant) {
                     [](const std::vector<at::Tensor>& zs) { return zs[0].square(); })};
     for (std::size_t i = 0; i < all.size(); ++i) {
       EXPECT_EQ(all[i].is_constant(), is) << i;
-      if (is || P.active()) EXPECT_EQ(all[i].local().requires_grad(), !is) << i;
+      if (is || P.active()) {
+        EXPECT_EQ(all[i].local().requires_grad(), !is) << i;
+      }
     }
   };
   const Vector x = random_leaf(X, 1);
