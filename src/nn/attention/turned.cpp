@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/resolved.h"
 #include "riesz/nn/attention/row_turns.h"
 #include "riesz/nn/vectors/plain_floats.h"
 #include "riesz/primitives/node.h"

@@ -189,8 +189,8 @@ NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, c
     };
     centred ? of(std::true_type{}) : of(std::false_type{});
   });
-  const auto summed = [](const at::Tensor& parts) {
-    return parts.defined() ? sum_in_order(parts) : at::Tensor();
+  const auto summed = [](const at::Tensor& terms) {
+    return terms.defined() ? sum_in_order(terms) : at::Tensor();
   };
   return {each.x, summed(each.weight), summed(each.bias)};
 }
