@@ -230,7 +230,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double logits = last * m.sizes.logits(rows, m.T) * bytes_of_logit(config, true);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
   const double others = std::max(0.0, m.part.under_way - 1) * blocks;
-  const double behind = last * ((2 + m.sizes.kept_by_norm()) * bytes.stored + bytes.computed) * stream;
+  const double behind = last * (2 * bytes.stored + bytes.computed) * stream;
   const double kept = std::min(1.0, m.part.under_way) * blocks + behind;
 
   const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);

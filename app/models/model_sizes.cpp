@@ -80,9 +80,8 @@ Architecture architecture(const models::LlamaConfig& of) {
           .norms = 2,
           .norm_vectors = 2,
           .last_norm_vectors = 1,
-          .kept_by_norm = 1,  // what its weight is multiplied by
           .attending = {"bthd", "btgd", "btgd"},
-          .inside = {"bthd", "btf", "btf", "btf", "btf"},
+          .inside = {"bthd", "btf", "btf", "btf"},  // attended; gate, up, and what goes down
           .positions = false,
           .tied = of.tied,
           .output_bias = false};
@@ -203,7 +202,7 @@ double ModelSizes::scores(double rows, double T) const {
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
   const double streams = of_.norms * stream(rows, T);
-  Kept kept{(1 + of_.kept_by_norm) * streams, streams};
+  Kept kept{streams, streams};
   for (const std::string& letters : of_.attending)
     kept.computed += elements(spaces_.attending(letters), letters, rows, T);
   for (const std::string& letters : of_.inside)

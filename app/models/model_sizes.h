@@ -20,7 +20,6 @@ struct Architecture {
   double norms;                        ///< of a block
   double norm_vectors;                 ///< parameters of a block's norms, as vectors of the width
   double last_norm_vectors;            ///< of the norm behind the last block
-  double kept_by_norm = 0;             ///< vectors of the width that a norm keeps, beside its argument
   std::vector<std::string> attending;  ///< what backward reads of a block, placed as attention computes it
   std::vector<std::string> inside;     ///< what else it reads inside a block
   std::string table = "btv,vc->btc";   ///< the spec of what reads the model's inputs
@@ -69,9 +68,6 @@ class ModelSizes {
   double logits(double rows, double T) const {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }
-
-  /// Vectors of the width that a norm keeps for backward, beside its argument.
-  double kept_by_norm() const { return of_.kept_by_norm; }
 
   /// The spaces of a model with these roles.
   const ModelSpaces& spaces() const { return spaces_; }

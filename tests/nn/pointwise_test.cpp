@@ -85,9 +85,6 @@ std::vector<Case> cases() {
             return at::where(x[0].lt(0.3).logical_and(x[0].gt(-1)), -x[0], at::full_like(x[0], 3));
           }),
       of<1>(
-          "slopes that are no powers of two", [](auto x) { return where(x < 0.0, 0.01 * x, 1.3 * x); },
-          [](const Tensors& x) { return at::where(x[0].lt(0), x[0] * 0.01, x[0] * 1.3); }),
-      of<1>(
           "a step without a slope", [](auto x) { return where(x >= 0.5 || x == 0.25, 2.0, x * 0.0); },
           [](const Tensors& x) { return at::where(x[0].ge(0.5), at::full_like(x[0], 2), x[0] * 0); }),
       of<2>(
@@ -101,6 +98,9 @@ std::vector<Case> cases() {
       of<3>(
           "three", [](auto a, auto b, auto c) { return (a - b) / (2 + c * c) + b; },
           [](const Tensors& x) { return (x[0] - x[1]) / (x[2] * x[2] + 2) + x[1]; }),
+      of<1>(
+          "slopes that are no powers of two", [](auto x) { return where(x < 0.0, 0.01 * x, 1.3 * x); },
+          [](const Tensors& x) { return at::where(x[0].lt(0), x[0] * 0.01, x[0] * 1.3); }),
   };
 }
 

@@ -3,7 +3,6 @@
 #include "riesz/testing/error.h"
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/layer_scope.h"
 
 namespace riesz::testing {
 
@@ -12,7 +11,6 @@ namespace riesz::testing {
   try {
     statement();
   } catch (const Error& error) {
-    LayerScope::forget_exception();  // it ends here, and is not where the next one comes from
     const std::string message = error.what();
     std::string missing;
     for (const std::string& part : parts) {
