@@ -38,7 +38,7 @@ class LlamaBlock : public Layer<LlamaBlock> {
     const Vector n = norm_1(x);
     x = x + o(attend(turned(q(n), before), turned(k(n), before), v(n), AttentionCall{.cache = cache}));
     const Vector m = norm_2(x);
-    return x + down(silu(gate(m)) * up(m));
+    return x + down(gated("silu", gate(m), up(m)));
   }
   std::string describe() const override { return "Llama block"; }
 

@@ -14,8 +14,8 @@ struct LoraSpecs {
   std::string w, a, b;
 };
 
-/// y = W x + B factor·A x. A has few rows and B few columns, of the letter r. Parameters have the names that
-/// PEFT gives them.
+/// y = W x + factor·B A x, with factor = lora_alpha/r. A has few rows and B few columns, of the letter r.
+/// Parameters have PEFT's names without its prefix.
 class LoraLinear : public Layer<LoraLinear> {
  public:
   LoraLinear(Module& owner, const std::string& name, LoraSpecs of, double by)
@@ -42,7 +42,7 @@ class LoraBlock : public Layer<LoraBlock> {
     const Vector n = norm_1(x);
     x = x + o(attend(turned(q(n)), turned(k(n)), v(n), AttentionCall{}));
     const Vector m = norm_2(x);
-    return x + down(silu(gate(m)) * up(m));
+    return x + down(gated("silu", gate(m), up(m)));
   }
   std::string describe() const override { return "Llama block with LoRA"; }
 

@@ -21,8 +21,9 @@ class Vector {
  public:
   /// @throws Error naming both unless the tensor has the space's local shape on this worker.
   Vector(Space space, at::Tensor local) : Vector(std::move(space), std::move(local), false) {}
-  /// The same, as a constant if `constant` is true. It is the same on all workers: a function of vectors is a
-  /// constant if they all are. @throws Error if it is a constant whose tensor requires a gradient.
+  /// The same, as a constant if `constant` is true. All workers pass the same flag. A function of vectors is
+  /// a constant if they all are, and a vector of integers always is. @throws Error if it is a constant whose
+  /// tensor requires a gradient.
   Vector(Space space, at::Tensor local, bool constant);
   Vector(const Vector& other)
       : space_(other.space_), local_(other.local_), constant_(other.constant_), slot_(other.slot()) {}

@@ -44,8 +44,8 @@ class Node {
   std::vector<at::Tensor> take_saved() const;
   /// In `backward`: true if the gradient of this input is needed.
   bool needs_gradient(std::size_t input) const;
-  /// In `backward`: the number of the backward that runs. Each run of backward has a number of its own, also
-  /// one that is nested in another.
+  /// In `backward`: LibTorch's id of the backward that runs; a nested backward has its own. It is not the
+  /// number that `next_backward` gives.
   static int number_of_backward();
 
  private:

@@ -22,6 +22,7 @@
 #include "riesz/comm/team/buffer.h"
 #include "riesz/comm/thread.h"
 #include "riesz/comm/wait.h"
+#include "riesz/nn/contraction/compute_copy.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
@@ -48,6 +49,18 @@ class Streams : public ::testing::Test {
 const at::TensorOptions kNumbers = at::TensorOptions().device(pretend_device()).dtype(at::kDouble);
 
 double sum_over_ranks() { return Runtime::size() * (Runtime::size() + 1) / 2.; }
+
+/// A weight's copy in the compute type is kept for all streams, so they wait for the one in which it was
+/// made.
+TEST_F(Streams, ACopyOfAWeightIsReadInAnother) {
+  const at::Tensor weight = at::full({300}, 2.5, kNumbers);
+  {
+    const c10::StreamGuard in(new_stream());
+    sleep_there(1);
+    detail::compute_copy(weight, at::kFloat);
+  }
+  expect_there(detail::compute_copy(weight, at::kFloat).add(1), at::full({300}, 3.5, at::kFloat));
+}
 
 TEST_F(Streams, AnOperatorIsWaitedForInAnother) {
   const Space S = Space(row(), {3, 70}).partial("a");

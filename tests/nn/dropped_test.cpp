@@ -17,6 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/random/dropout_mask.h"
 #include "riesz/nn/random/random.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
 #include "riesz/testing/parts.h"
 
@@ -109,6 +110,11 @@ TEST(Dropped, OfALieingVectorIsThatOfItsElements) {
                    x.select(1, 0).unsqueeze(1).mul(mask));
   const at::Tensor turned = at::_neg_view(x.contiguous());
   EXPECT_SAME_BITS(detail::dropped(turned, draws), turned.mul(mask));
+}
+
+TEST(Dropped, RefusesOtherNumbersOfElementsThanAreDrawn) {
+  const DropoutDraws draws{{6, 41}, {{{0, 6}}, {{0, 41}}}, 42, 5, 0.4};
+  EXPECT_ERROR(detail::dropped(at::ones({6, 40}), draws), "dropout of 240 elements, drawn for 246");
 }
 
 TEST(Dropped, HasTheSameBitsByAnyNumberOfThreads) {

@@ -14,7 +14,6 @@ namespace riesz::testing {
 namespace {
 
 using detail::kLanes;
-using Lanes = detail::Lanes;
 
 float float_of(std::uint32_t bits) {
   float x;
@@ -33,41 +32,81 @@ double error_of(float found, double y) {
   return std::abs(found - y) / unit;
 }
 
-template <typename Function>
-void expect_right(const char* name, const Function& function, double (*of_double)(double), double bound) {
+template <typename V>
+constexpr std::uint32_t kWide = sizeof(V) / sizeof(float);
+
+/// `function` of lanes of V, as some processor has it.
+template <typename V>
+void expect_right(const char* name, void (*function)(const V&, V&), double (*of_double)(double),
+                  double bound) {
   double worst = 0;
   float where = 0;
   const auto look = [&](std::uint32_t first, std::uint32_t step) {
-    Lanes x, y;
-    for (std::uint32_t i = 0; i < kLanes; ++i) x[i] = float_of(first + i * step);
+    V x, y;
+    for (std::uint32_t i = 0; i < kWide<V>; ++i) x[i] = float_of(first + i * step);
     function(x, y);
-    for (std::int64_t i = 0; i < kLanes; ++i) {
+    for (std::uint32_t i = 0; i < kWide<V>; ++i) {
       const double error = error_of(y[i], of_double(x[i]));
       if (error > worst) worst = error, where = x[i];
     }
   };
   constexpr std::uint32_t kStep = 4001;  // of all bits: a million numbers, of both signs
-  for (std::uint64_t bits = 0; bits + kLanes * kStep < (std::uint64_t{1} << 32); bits += kLanes * kStep)
+  for (std::uint64_t bits = 0; bits + kWide<V> * kStep < (std::uint64_t{1} << 32); bits += kWide<V> * kStep)
     look(static_cast<std::uint32_t>(bits), kStep);
   for (const std::uint32_t special : {0x00000000U, 0x007FFFF8U, 0x3F7FFFF8U, 0x42B0C0A0U, 0x7F7FFFF8U})
-    for (const std::uint32_t sign : {0U, 0x80000000U}) look(special | sign, 1);
+    for (const std::uint32_t sign : {0U, 0x80000000U})
+      for (std::uint32_t i = 0; i < kLanes; i += kWide<V>) look((special | sign) + i, 1);
   EXPECT_LE(worst, bound) << name << " at " << where;
 }
 
-void expect_all_right() {
-  expect_right(
-      "exp", [](const Lanes& x, Lanes& y) { detail::exp_of(x, y); }, std::exp, 2);
-  expect_right(
-      "log", [](const Lanes& x, Lanes& y) { detail::log_of(x, y); }, std::log, 2);
-  expect_right(
-      "tanh", [](const Lanes& x, Lanes& y) { detail::tanh_of(x, y); }, std::tanh, 2);
-  expect_right(
-      "erf", [](const Lanes& x, Lanes& y) { detail::erf_of(x, y); }, std::erf, 2);
-  expect_right(
-      "sqrt", [](const Lanes& x, Lanes& y) { detail::sqrt_of(x, y); }, std::sqrt, 0.501);
+// Each function as each processor's kernels have it: with its target, and its width.
+#define RIESZ_OF(suffix, target)                                 \
+  template <typename V>                                          \
+  target void exp_##suffix(const V& x, V& y) {                   \
+    detail::exp_of(x, y);                                        \
+  }                                                              \
+  template <typename V>                                          \
+  target void log_##suffix(const V& x, V& y) {                   \
+    detail::log_of(x, y);                                        \
+  }                                                              \
+  template <typename V>                                          \
+  target void tanh_##suffix(const V& x, V& y) {                  \
+    detail::tanh_of(x, y);                                       \
+  }                                                              \
+  template <typename V>                                          \
+  target void erf_##suffix(const V& x, V& y) {                   \
+    detail::erf_of(x, y);                                        \
+  }                                                              \
+  template <typename V>                                          \
+  target void sqrt_##suffix(const V& x, V& y) {                  \
+    detail::sqrt_of(x, y);                                       \
+  }                                                              \
+  template <typename V>                                          \
+  void all_right_##suffix() {                                    \
+    expect_right<V>("exp", exp_##suffix<V>, std::exp, 2);        \
+    expect_right<V>("log", log_##suffix<V>, std::log, 2);        \
+    expect_right<V>("tanh", tanh_##suffix<V>, std::tanh, 2);     \
+    expect_right<V>("erf", erf_##suffix<V>, std::erf, 2);        \
+    expect_right<V>("sqrt", sqrt_##suffix<V>, std::sqrt, 0.501); \
+  }
+RIESZ_OF(plainly, )
+RIESZ_OF(by_avx2, RIESZ_FOR_AVX2)
+RIESZ_OF(by_avx512, RIESZ_FOR_AVX512)
+#undef RIESZ_OF
+
+TEST(LaneMath, IsRightToTwoUnitsAtAllFloatsOnAnyProcessor) { all_right_plainly<detail::HalfLanes>(); }
+
+#if defined(__x86_64__)
+TEST(LaneMath, IsRightByAvx2) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) all_right_by_avx2<detail::HalfLanes>();
 }
 
-TEST(LaneMath, IsRightToTwoUnitsAtAllFloats) { expect_all_right(); }
+TEST(LaneMath, IsRightByAvx512) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    all_right_by_avx512<detail::Lanes>();
+}
+#endif
 
 }  // namespace
 }  // namespace riesz::testing

@@ -42,7 +42,7 @@ class GatedMlp : public Layer<GatedMlp> {
  public:
   explicit GatedMlp(OwnerAndName place, const ModelSpaces& spaces) : Layer(std::move(place), spaces) {}
 
-  Vector forward(const Vector& x) { return down(gated(relu_squared, gate(x), up(x, "silu"))); }
+  Vector forward(const Vector& x) { return down(gated(relu_squared, gate(x), up(x))); }
   std::string describe() const override { return "gated MLP"; }
 
  private:

@@ -11,9 +11,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "few_rows.h"
+#include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
 namespace {
@@ -110,6 +112,37 @@ TEST(RowNorm, IsTorchsOfExactSums) {
       EXPECT_TRUE(detail::row_norm(lying, w, {}, 1e-2).equal(at::rms_norm(x, {n}, w, 1e-2)))
           << n << " columns";
   }
+}
+
+/// Where the weights are frozen, x's gradient has the same bits, and no parts of theirs are made.
+TEST(RowNorm, OfFrozenWeightsMakesNoGradientOfThem) {
+  for (const bool with_bias : {false, true}) {
+    const Tensors all = in_type(operands({300, 67}, with_bias), at::kFloat);
+    const at::Tensor ybar = floats({300, 67});
+    const auto gradient_and_peak = [&](const Tensors& of) {
+      const at::Tensor y = value(detail::row_norm, all);
+      const MemoryMeter meter;
+      const at::Tensor xbar = torch::autograd::grad({y}, of, {ybar})[0];
+      return std::pair(xbar, MemoryMeter::peak());
+    };
+    const auto [trained, with_theirs] = gradient_and_peak(all);
+    for (std::size_t i = 1; i < all.size(); ++i) all[i].requires_grad_(false);
+    const auto [frozen, peak] = gradient_and_peak({all[0]});
+    EXPECT_TRUE(frozen.equal(trained));
+    EXPECT_EQ(peak, static_cast<std::int64_t>(frozen.nbytes()));
+    EXPECT_GT(with_theirs, peak);
+  }
+}
+
+/// A lazily negated gradient is read as what it means.
+TEST(RowNorm, ReadsAGradientThatIsNegatedLazily) {
+  const Tensors all = in_type(operands({5, 33}, true), at::kFloat);
+  const at::Tensor ybar = floats({5, 33});
+  const auto gradients = [&](const at::Tensor& of_y) {
+    return torch::autograd::grad({value(detail::row_norm, all)}, all, {of_y});
+  };
+  const Tensors lazy = gradients(at::_neg_view(ybar)), wanted = gradients(ybar.neg());
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_TRUE(lazy[i].equal(wanted[i])) << i;
 }
 
 /// The operators' bits where the kernel cannot read x, such as of a lazy negation, or of several types.

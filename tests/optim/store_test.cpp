@@ -37,6 +37,13 @@ TEST(Whole, IsAViewWhereItCanBe) {
   EXPECT_TRUE(share.counted);
 }
 
+TEST(Whole, RefusesWhatIsFrozenLater) {
+  Parameter w = ones("w", {4}, at::kFloat);
+  const auto store = whole({w});
+  w.freeze();
+  EXPECT_ERROR(store->shares(), "the parameter w was frozen after its optimizer was made", "freeze first");
+}
+
 TEST(Whole, KeepsMastersOfHalfValues) {
   const Parameter w = ones("w", {4}, at::kBFloat16);
   const auto store = whole({w});

@@ -14,7 +14,8 @@ namespace riesz::detail {
 /// times.
 at::Tensor turned(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs);
 
-/// Its kernels. They compute; they record themselves for backward, or are made of operators that do.
+/// One kernel for each type of device. A kernel that is not made of LibTorch's operators records its own
+/// backward.
 extern Dispatched<at::Tensor(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs)>
     turned_kernels;
 

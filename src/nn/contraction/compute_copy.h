@@ -8,9 +8,9 @@
 
 namespace riesz::detail {
 
-/// A weight's leaf in a compute type, contiguous. It is made once, and kept with the leaf until the leaf is
-/// written, or `forget_compute_copies` is called. The copy of a leaf that is freed goes with the next copy
-/// that is made or forgotten. So all micro-batches and faces of a step read one copy. A write counts if it
+/// The copy of a parameter's leaf in a compute type, contiguous: made once, then shared until the leaf is
+/// written, or `forget_compute_copies` is called. A freed leaf's copies are freed at the next call that makes
+/// or forgets a copy. So all micro-batches and faces of a step read one copy. A write counts if it
 /// raises the leaf's version, as each operation of torch's and each step of an optimizer does; a write
 /// through `data()` or an address does not. Memory: the leaf's elements in the compute type. Local; safe to
 /// call from several threads, and in several streams of a device.

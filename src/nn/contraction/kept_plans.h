@@ -10,8 +10,8 @@
 
 namespace riesz::detail {
 
-/// The plans that a layer made for the last few spaces. Several threads may call one layer: each gets a plan
-/// that nobody changes. A plan that is there is found without a copy of a space.
+/// The last four plans of a layer, found by their spaces without a copy of one. Threads may share it: a plan
+/// never changes, and `get` locks while `make` runs.
 template <typename Plan>
 class KeptPlans {
  public:

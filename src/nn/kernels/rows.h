@@ -9,7 +9,7 @@
 #include "riesz/nn/kernels/in_threads.h"
 #include "riesz/nn/kernels/stored_numbers.h"
 
-// A kernel of rows is written once, as a function of one row and of the team that computes it:
+// A kernel of rows is written once, as a function of one row and of the threads that compute it, its `Team`:
 //
 //     struct Doubled {
 //       const float* x; float* y; std::int64_t n;
@@ -138,11 +138,12 @@ RIESZ_FOR_AVX512 void rows_in_avx512(const Kernel& kernel, std::int64_t begin, s
   for (std::int64_t row = begin; row < end; ++row) kernel(OneThread<Lanes>{}, row);
 }
 
-/// Elements that are worth a thread of their own.
+/// The least number of elements for which a thread pays.
 constexpr std::int64_t kElementsOfThread = std::int64_t{1} << 15;
 
-/// Calls `kernel(team, row)` for each of the rows, whose cost is about that of so many elements. LibTorch's
-/// threads share the rows. A row is one thread's, so bits do not depend on the number of threads.
+/// Calls `kernel(team, row)` for rows 0 to `rows`. `elements_of_row`, a row's cost in elements, decides how
+/// many rows a thread takes. LibTorch's threads share the rows. A row is one thread's, so bits do not depend
+/// on the number of threads.
 template <typename Kernel>
 void for_each_row(std::int64_t rows, std::int64_t elements_of_row, const Kernel& kernel) {
   static const auto run =

@@ -32,7 +32,8 @@ Vector silu(const Vector& x);
 ///     c_proj(c_fc(x, relu_squared))                 // a(W x + b): a Linear's bias and activation
 ///     down(gated(relu_squared, gate(x), up(x)))     // a(gate)·up
 ///
-/// Where an activation is taken, a name is one too.
+/// A name converts to an `Activation`. `activate_sum` is collective over both partitions, the others are
+/// local; all throw as `pointwise` does.
 class Activation {
  public:
   /// The library's of this name: "gelu", "gelu_exact", "relu" or "silu". @throws Error that lists them.

@@ -21,13 +21,15 @@ class Dropout : public Layer<Dropout> {
   Dropout(OwnerAndName place, double p);
   Dropout(Module& owner, const std::string& name, double p) : Dropout({owner, name}, p) {}
 
-  /// @throws Error where p > 0 and the call has no context, or its batch is not among the context's rows.
+  /// In training @throws Error on a Partial vector. Where p > 0, @throws Error without a context, or if the
+  /// batch exceeds its rows.
   Vector forward(const Vector& x) const;
 
   /// Would a call made now drop elements?
   /// @throws Error where p > 0 and there is no context.
   bool active() const;
   /// What a call made now draws for the part of a vector of this global shape that the boxes hold.
+  /// @pre `active()`. @throws Error if the rows exceed the context's batch.
   detail::DropoutDraws drawn(const std::vector<std::int64_t>& shape, const Boxes& boxes) const;
 
   bool draws() const override { return p_ > 0; }

@@ -17,9 +17,9 @@ namespace riesz {
 /// that of the contraction. Vocabulary-parallel it is one AllReduce of y forward and none backward. Before it
 /// comes an AllMax of two numbers over the axes that shard the ids, so all workers throw alike where one
 /// holds a wrong id.
-/// @throws Error naming an id outside the vocabulary, on every worker of X's partition, before anything
-/// moves. Of ids on a device that is a late check (`check_later`), and the id's row is NaN. Also naming the
-/// spaces where they do not fit.
+/// @throws Error on every worker of X's partition, naming an id outside the vocabulary, before anything
+/// moves. On a device it comes one step late (`check_later`), and the id's row is NaN. Constructors @throw
+/// Error naming the spaces that do not fit.
 class Embedding : public Layer<Embedding> {
  public:
   /// For a model whose letters are roles, such as "bt,vc->btc". Ids and rows lie in the residual stream.

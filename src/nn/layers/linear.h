@@ -15,9 +15,8 @@ namespace riesz {
 struct LinearOptions {
   Initial initial = Initial::normal(0.02);
   bool bias = true;
-  /// Leave y Partial, without its sum over workers? Then several branches share one sum: to_space(a(x) +
-  /// b(z), spaces().stream("btc")). Terms have y's type, so with a compute type `result_type` says in which
-  /// type they are added.
+  /// True: y stays Partial, so several branches share one sum: to_space(a(x) + b(z),
+  /// spaces().stream("btc")). With a compute type, `result_type` sets the type in which terms are added.
   bool terms = false;
   /// The shapes published in checkpoints; the layer's weight and bias are views of them. Unless given, the
   /// joined shape (by letters) or the space's (by spaces).

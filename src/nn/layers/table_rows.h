@@ -8,13 +8,13 @@
 
 namespace riesz::detail {
 
-/// The rows of a table (rows, width) that ids name: of (…, width) for ids of (…). The table's gradient is the
+/// y[i, :] = table[ids[i], :]: a table (rows, width) and ids (…) give (…, width). The table's gradient is the
 /// sum of the gradients of its rows' uses, half types' in fp32 and rounded once, in an order that no thread
 /// changes. Differentiable any number of times.
 at::Tensor table_rows(const at::Tensor& table, const at::Tensor& ids);
 
-/// Its kernels. On another device nothing waits for how many rows are used; an id that is not in the table
-/// takes a row of another.
+/// One kernel for each type of device. Elsewhere than on a CPU nothing waits for how many rows are used, and
+/// a wrong id takes the nearest row, which `Embedding` then replaces by NaN.
 extern Dispatched<at::Tensor(const at::Tensor& table, const at::Tensor& ids)> table_rows_kernels;
 
 }  // namespace riesz::detail

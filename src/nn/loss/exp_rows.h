@@ -15,8 +15,8 @@ struct RowSums {
 };
 
 /// The sums of rows (n, v), read once. On a CPU fp32, bf16 and fp16 are read as they lie, in several threads,
-/// and nothing of x's size is made. Rounded as if the terms of 128 elements at most were added in fp32, the
-/// rest in fp64. An exp is right to 2 units in the last place. NaN makes the sums NaN.
+/// and nothing of x's size is made. At most 128 terms at a time are rounded as fp32 sums; these sums are
+/// added in fp64. An exp is right to 2 units in the last place. NaN makes the sums NaN.
 RowSums row_sums(const at::Tensor& rows);
 
 /// The numbers that make a row of the gradient, each (n, 1).

@@ -28,9 +28,9 @@ struct WantedTargets {
 /// `row_sums` of rows (…, v), each (…). No gradient is recorded.
 RowSums sums_of_last_dim(const at::Tensor& x);
 
-/// The terms of rows (…, v), in at least fp32, from their `sums`, and g (…), constants in derivatives.
-/// Differentiable in x, again and again. It saves x as given, and g. Where the row kernels compute, backward
-/// makes the gradient alone, in x's own memory if nobody else can reach it.
+/// The terms of rows (…, v), in at least fp32, relative to g (…), from the rows' `sums`. Derivatives treat
+/// `sums` and g as constants. Differentiable in x, again and again. It saves x as given, and g. Where the row
+/// kernels compute, backward makes the gradient alone, in x's own memory if nobody else can reach it.
 RowTerms row_terms(const at::Tensor& x, const RowSums& sums, const at::Tensor& g, const WantedTargets& wanted,
                    const Intervals& held);
 

@@ -10,8 +10,7 @@
 
 namespace riesz::detail {
 
-/// The space of a weight that stands beside the last dim of X. Where that dim is whole on each worker, it is
-/// Replicated. Axes that shard the dim shard the weight alike. On the others it is Replicated.
+/// The space of a weight along X's last dim: Sharded as that dim is, Replicated on all other axes.
 /// @throws Error naming `layer` and X if the last dim is missing or of any extent, or its split overlaps.
 Space beside_last_dim(const std::string& layer, const Space& X);
 
@@ -25,8 +24,8 @@ std::string letters_of(const Space& X);
 /// sums are added over the axes that shard that dim, and every worker gets the mean, Copied. Each worker uses
 /// it beside its own piece of the row, so the gradients of the copies are added. A worker outside X's
 /// partition gives and gets a tensor without elements. Cost, with m rows on a worker: an AllReduce of m
-/// elements where the dim is sharded, and one in backward unless x is a constant; else nothing. Collective
-/// over the axes that shard the last dim. Differentiable.
+/// elements where the dim is sharded, and one in backward unless x is a constant (`constant`), so that
+/// nothing is recorded; else nothing. Collective over the axes that shard the last dim. Differentiable.
 at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant = false);
 
 /// The factors of a norm of local rows (…, n): a mean and a scale for each row, (…, 1), and a weight and a

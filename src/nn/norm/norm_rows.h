@@ -23,12 +23,13 @@ struct NormedRows {
 NormedRows norm_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
 
 struct NormGradients {
-  at::Tensor x;             ///< (m, n) in x's type
-  at::Tensor weight, bias;  ///< (n) in fp32, undefined unless wanted; bias also where `rows.mean` is
+  at::Tensor x;  ///< (m, n) in x's type
+  at::Tensor weight,
+      bias;  ///< (n) in fp32, undefined unless `of_weights`; bias also where `rows.mean` is undefined
 };
 
-/// The gradients from that of y, `rows.y` being ignored; of weight and bias if `of_weights`. Rows are added in parts, and parts in order: how
-/// many there are depends on m alone, so the bits do not depend on the number of threads.
+/// The gradients from ȳ; `rows.y` is not read. Rows are added in parts, and parts in order: how many there
+/// are depends on m alone, so the bits do not depend on the number of threads.
 NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight,
                                   const NormedRows& rows, bool of_weights = true);
 

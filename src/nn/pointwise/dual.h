@@ -10,9 +10,10 @@
 
 namespace riesz {
 
-/// A dual number: an element and its derivatives by those of a formula's inputs on which it depends, one for
-/// each bit of `Inputs`. So a formula computes its gradients, and nothing for a derivative that is zero. A
-/// step on other inputs has another type: give each step a name of its own, `const auto`.
+/// A dual number, as in forward-mode differentiation: a value, and its derivative with respect to each input
+/// whose bit is set in `Inputs`. It has nothing to do with the dual of a space, `dual(X)`. So a formula
+/// computes its gradients, and nothing for a derivative that is zero. A step on other inputs has another
+/// type: give each step a name of its own, `const auto`.
 template <typename T, unsigned Inputs>
 class Dual {
  public:
@@ -43,7 +44,7 @@ RIESZ_ELEMENT Dual<T, A> chained(const T& y, const T& a, const Dual<T, A>& x) {
   return result;
 }
 
-/// y with the derivatives from(i, ∂a, ∂b), of which those that are zero are left out by `of_a` and `of_b`.
+/// y with its derivatives: both(∂a, ∂b) for an input of a and b, of_a(∂a) or of_b(∂b) for an input of one.
 template <typename T, unsigned A, unsigned B, typename OfBoth, typename OfA, typename OfB>
 RIESZ_ELEMENT Dual<T, A | B> joined(const T& y, const Dual<T, A>& a, const Dual<T, B>& b, const OfBoth& both,
                                     const OfA& of_a, const OfB& of_b) {
@@ -90,8 +91,8 @@ RIESZ_ELEMENT auto operator*(const Dual<T, A>& a, const Dual<T, B>& b) {
       [&](const T& p) { return p * b.value; }, [&](const T& q) { return a.value * q; });
 }
 
-/// ∂(a/b) = (∂a − a/b·∂b)/b. An infinite b has derivatives 0: it is what overflowed, such as exp(−x), and
-/// a/b is 0 about there.
+/// ∂(a/b) = (∂a − a/b·∂b)/b. Where b is infinite, ∂b counts as 0: b overflowed, as in 1/(1 + exp(−x)), and
+/// a/b is 0 nearby.
 template <typename T, unsigned A, unsigned B>
 RIESZ_ELEMENT auto operator/(const Dual<T, A>& a, const Dual<T, B>& b) {
   if constexpr (B == 0) {

@@ -18,8 +18,8 @@ template <typename T>
 using Strip = void (*)(const void* formula, const T* const* in, T* const* out, std::int64_t n);
 
 /// The functions that a formula is compiled to. `value` reads the inputs and writes y. `gradients` reads the
-/// inputs and ȳ and writes each x̄ that has a place. The last two are written with LibTorch's operators: the
-/// gradients of the inputs, broadcast as y is.
+/// inputs and ȳ and writes each x̄ whose pointer is not null. The last two use LibTorch's operators; each x̄
+/// has y's shape, not yet summed over broadcast dims.
 struct FormulaKernels {
   Strip<float> value_float, gradients_float;
   Strip<double> value_double, gradients_double;
@@ -28,7 +28,7 @@ struct FormulaKernels {
                                        const Expression& ybar);
 };
 
-/// `left` elements at most.
+/// Loads at most `left` elements; the other lanes are 0.
 template <typename V, typename Scalar>
 RIESZ_ELEMENT Number<V> some_of(const Scalar* from, std::int64_t left) {
   Number<V> x;

@@ -10,9 +10,8 @@
 
 namespace riesz {
 
-/// Where a comparison of elements holds: what `where` chooses by. A lane of V has 1, or 0 where it does not.
-/// Two are combined by their sum. For g++ 12 with AVX-512 computes lane by lane what it sees to be a
-/// combination of comparisons.
+/// The result of a comparison, by which `where` chooses. Each lane has 1 if it holds, else 0. && and || add
+/// lanes, because g++ 12 with AVX-512 computes combined masks one lane at a time.
 template <typename V>
 class Condition {
  public:
@@ -45,8 +44,8 @@ class Condition {
 
 /// An element of a point-wise formula, or several that are computed at once. V: double, float, or lanes of
 /// floats. A formula sees this type, `Dual` or `Expression`, all with the functions below and a conversion
-/// from double. Copies are functions, so that lanes are passed in memory until they are inlined: no ABI then
-/// depends on the processor.
+/// from double. Copies are user-defined, so lanes are passed in memory until inlined, and no ABI depends on
+/// the processor.
 template <typename V>
 class Number {
  public:

@@ -13,7 +13,7 @@ namespace riesz::detail {
 /// 0 where the tensor is broadcast.
 struct LoopOperand {
   at::ScalarType type = at::kFloat;
-  void* data = nullptr;  ///< nullptr: sums, which the loop makes
+  void* data = nullptr;  ///< nullptr: not wanted, or summed into a buffer of the loop's own
   std::vector<std::int64_t> strides = {};
 };
 

@@ -28,14 +28,14 @@ Vector pointwise_of(const Formula& formula, const std::string& indices, const st
 /// f is one formula for an element, written with + − · /, comparisons and `where`, exp, log, tanh, erf, sqrt,
 /// rsqrt, abs, max, min, square, pow and sigmoid. It is compiled for lanes of floats, and with dual numbers
 /// for its gradients. So a value is one pass over memory, and all gradients are another. Constants that f
-/// captures have no gradient. f is a function of its arguments alone. A step has a name of its own (const
-/// auto), and a branch is a `where`.
+/// captures have no gradient. f depends only on its arguments and on these. Name each step by `const
+/// auto`, and write a branch as `where`.
 ///
 /// y has the first one's type; fp16 and bf16 are computed in fp32 and rounded once. For backward the xs alone
 /// are saved. Elsewhere than on a CPU, and for second derivatives, f runs on LibTorch's operators. Local.
 /// Differentiable any number of times.
-/// @throws Error on a Partial vector, unless all are in one space and on one device, and on elements that are
-/// no real floating-point numbers.
+/// @throws Error if a vector is Partial, if spaces or devices differ, or if elements are not real
+/// floating-point numbers.
 template <typename F, typename... Vectors>
 Vector pointwise(std::string name, F f, const Vector& x, const Vectors&... xs) {
   constexpr std::size_t kInputs = 1 + sizeof...(Vectors);

@@ -16,13 +16,14 @@ bool is_in_memory(const at::Tensor& x);
 
 /// y of the shape and type of the first input, against which the others are broadcast. fp16 and bf16 are
 /// computed in fp32 and rounded once; with an fp64 among the inputs all is in fp64. One pass, in LibTorch's
-/// threads. A strip of elements at a time is read, and converted in the first cache where it does not lie
-/// dense.
+/// threads. A strip is up to 1,024 elements of one row, which the compiled formula takes in one call. It is
+/// converted in the first cache where it does not lie dense.
 /// @pre is_in_memory of all
 at::Tensor strips_of_value(const Formula& formula, const std::vector<at::Tensor>& inputs);
 
 /// The gradient of each input that is wanted, in its shape and type, in one pass over the inputs and ȳ. A
 /// broadcast input's is a sum in fp64. Terms are added in an order that shapes alone decide.
+/// A gradient that is not wanted is undefined. @pre is_in_memory of all inputs and ȳ
 std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::vector<at::Tensor>& inputs,
                                             const at::Tensor& ybar, const std::vector<bool>& wanted);
 

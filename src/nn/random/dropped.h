@@ -14,7 +14,8 @@ namespace riesz::detail {
 /// the draws' few numbers. Differentiable any number of times.
 at::Tensor dropped(const at::Tensor& x, const DropoutDraws& draws);
 
-/// Its kernels. They compute; they record themselves for backward, or are made of operators that do.
+/// One kernel for each type of device. A kernel that is not made of LibTorch's operators records its own
+/// backward.
 extern Dispatched<at::Tensor(const at::Tensor& x, const DropoutDraws& draws)> dropped_kernels;
 
 }  // namespace riesz::detail

@@ -11,9 +11,9 @@
 
 namespace riesz::detail {
 
-/// The elements of boxes of a global shape as runs: what is contiguous in the global row-major order. Dims
-/// that are held whole are one with the dim before them. So a vector that only its first dim shards is one
-/// run for each interval.
+/// The elements of boxes of a global shape as runs: what is contiguous in the global row-major order. A row
+/// is all elements with the same indices in all dims before the last that is cut. Dims that are held whole
+/// are one with the dim before them. So a vector that only its first dim shards is one run for each interval.
 class GlobalRuns {
  public:
   GlobalRuns(const std::vector<std::int64_t>& shape, const Boxes& boxes) : elements_(volume(boxes)) {

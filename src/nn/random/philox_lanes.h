@@ -47,7 +47,7 @@ inline __attribute__((always_inline)) void multiply_words(const Words& a, const 
 }
 #endif
 
-/// Pairs of words of a and b in turn: a₀, b₀, a₁, b₁, …, in two vectors.
+/// Interleaves the pairs of words of a and b: a₀, b₀, a₁, b₁, …, in two vectors.
 inline __attribute__((always_inline)) void in_turn(const TwoWords& a, const TwoWords& b, TwoWords* y) {
   y[0] = __builtin_shufflevector(a, b, 0, 2);
   y[1] = __builtin_shufflevector(a, b, 1, 3);
