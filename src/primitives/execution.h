@@ -35,8 +35,8 @@ class Execution {
   /// under the moves' operations, messages under `together`, which outlives it.
   Execution(const Operation& together, c10::ArrayRef<Move> moves);
 
-  /// Messages that have not come are received all the same, and dropped. Those of rounds that have not begun,
-  /// as when an exception leaves this one, are given up (`give_up` in comm/progress/given_up.h).
+  /// Messages that have not come are received all the same, and dropped. It gives up rounds that
+  /// have not begun, as when an exception leaves this one (`give_up` in comm/progress/given_up.h).
   ~Execution();
   Execution(Execution&&) = default;
   Execution& operator=(Execution&&) = delete;

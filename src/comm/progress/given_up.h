@@ -15,7 +15,7 @@ struct UnsentRound {
   std::vector<int> to, from;
 };
 
-/// Gives up rounds of an operation that an exception has left. What comes for them is received and dropped.
+/// Gives up rounds of an operation that an exception has left: receives what comes for them, and drops it.
 /// Two seconds later, if the job still runs then, the workers that wait for their messages are told: they get
 /// an Error that names both ends. By then this worker has said what went wrong, unless the program has caught
 /// it. Private to src/comm and src/primitives.

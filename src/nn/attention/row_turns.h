@@ -15,8 +15,9 @@ enum class Turning { forward, back };
 bool has_rows_to_turn(const at::Tensor& x);
 
 /// y ← x of (…, T, heads, d) with its pairs turned, in one pass, in torch's threads. Half types are turned in
-/// fp32. The bits equal those of the formula's operations one by one. y may be x. @pre has_rows_to_turn(x);
-/// both are contiguous and of one type; the turns are of its T positions, in the type in which x is turned
+/// fp32. The bits equal those of the formula's operations one by one. y may be x.
+/// @pre has_rows_to_turn(x). x and y are contiguous and of one type. The turns are of its T positions, in the
+/// type in which x is turned.
 void turn_rows(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
                const at::Tensor& y);
 

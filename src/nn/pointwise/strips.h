@@ -15,7 +15,7 @@ namespace riesz::detail {
 bool is_in_memory(const at::Tensor& x);
 
 /// y of the shape and type of the first input, against which the others are broadcast. fp16 and bf16 are
-/// computed in fp32 and rounded once; with an fp64 among the inputs all is in fp64. One pass, in LibTorch's
+/// computed in fp32 and rounded once. With an fp64 among the inputs all is in fp64. One pass, in LibTorch's
 /// threads. A strip is up to 1,024 elements of one row, which the compiled formula takes in one call. It is
 /// converted in the first cache where it does not lie dense.
 /// @pre is_in_memory of all

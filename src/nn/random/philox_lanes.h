@@ -17,7 +17,7 @@
 
 namespace riesz::detail {
 
-/// Lanes of 64 bits: a word each in the low halves. What the high halves hold does not matter.
+/// Lanes of 64 bits: a word each in the low halves. The high halves may hold anything.
 using TwoWords = std::uint64_t __attribute__((vector_size(16)));
 using FourWords = std::uint64_t __attribute__((vector_size(32)));
 using EightWords = std::uint64_t __attribute__((vector_size(64)));
