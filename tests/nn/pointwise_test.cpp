@@ -187,6 +187,8 @@ TEST(Pointwise, ReadsStridedTensors) {
   const Case c = named("three");
   const at::Tensor all = draws({7, 6, 20}, 4);
   expect_torchs(c, {all.transpose(0, 2), all.transpose(0, 2), draws({20, 6, 7}, 5)}, at::kFloat);
+  // The loop goes along x's memory, so the sums of the second one's gradient lie six elements apart.
+  expect_torchs(named("silu_times"), {all.transpose(1, 2), draws({20, 6}, 5)}, at::kDouble);
   for (const at::ScalarType type : kTypes) {
     const at::Tensor x = all.to(type);
     const Tensors xs = {x.slice(2, 1, 20, 3), x.slice(2, 0, 7),
