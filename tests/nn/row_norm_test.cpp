@@ -134,6 +134,19 @@ TEST(RowNorm, OfFrozenWeightsMakesNoGradientOfThem) {
   }
 }
 
+/// A row has the same bits wherever it lies among others.
+TEST(RowNorm, OfARowDoesNotDependOnTheOthers) {
+  for (const bool with_bias : {false, true}) {
+    const Tensors all = in_type(operands({70, 1000}, with_bias), at::kFloat);
+    const at::Tensor ybar = floats({70, 1000});
+    Tensors last = all;
+    last[0] = all[0].detach().narrow(0, 65, 5).clone().requires_grad_();
+    const Tensors of_all = value_and_gradients(detail::row_norm, all, ybar);
+    const Tensors of_last = value_and_gradients(detail::row_norm, last, ybar.narrow(0, 65, 5));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(of_all[i].narrow(0, 65, 5).equal(of_last[i])) << i;
+  }
+}
+
 /// A lazily negated gradient is read as what it means.
 TEST(RowNorm, ReadsAGradientThatIsNegatedLazily) {
   const Tensors all = in_type(operands({5, 33}, true), at::kFloat);

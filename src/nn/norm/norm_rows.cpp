@@ -76,7 +76,7 @@ struct GradientsOfPart {
 
  private:
   struct OfRow {
-    float middle, factor, mean_v, mean_uv;
+    float middle, factor, mean_v, mean_uv;  // mean_v only if centred
   };
 
   template <typename Team>
@@ -91,7 +91,8 @@ struct GradientsOfPart {
       terms[1] = ((u - of.middle) * of.factor) * terms[0];
     });
     const auto width = static_cast<float>(n);
-    of.mean_v = centred ? sum[0] / width : 0, of.mean_uv = sum[1] / width;
+    of.mean_uv = sum[1] / width;
+    if constexpr (centred) of.mean_v = sum[0] / width;
   }
 
   template <int count, typename Team>
@@ -111,8 +112,10 @@ struct GradientsOfPart {
         part.load(x + (first + i) * n, u), part.load(ybar + (first + i) * n, v);
         u = (u - of[i].middle) * of[i].factor;
         of_weight += v * u, of_bias += v;
-        part.store(Numbers((v * w - of[i].mean_v - u * of[i].mean_uv) * of[i].factor),
-                   xbar + (first + i) * n);
+        // Without the mean of v, which a compiler may fold or not: a row has the same bits in both functions.
+        Numbers rest = v * w;
+        if constexpr (centred) rest -= of[i].mean_v;
+        part.store(Numbers((rest - u * of[i].mean_uv) * of[i].factor), xbar + (first + i) * n);
       }
       if constexpr (weighted) part.store(of_weight, to_weight);
       if constexpr (weighted && centred) part.store(of_bias, to_bias);
