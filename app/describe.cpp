@@ -156,6 +156,7 @@ constexpr Variable kEnvironment[] = {
      "bytes that a rank may have sent and others not taken; beyond that a send waits; 0: no limit"},
     {"RIESZ_CHECK", "0", "1: compares what workers must have alike"},
     {"RIESZ_ALONE", "0", "1: each process is a job of its own, though srun has started several"},
+    {"RIESZ_LANES", "the processor's", "plain, avx2 or avx512: the widest registers of kernels"},
     {"RIESZ_TERMINAL", "set by the launcher", "1: progress rewrites its line; 0: a log"},
     {"MALLOC_CONF", "set by Riesz", "jemalloc's own setting"},
     {"HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME", "Hugging Face's", "where models are looked for by name"}};

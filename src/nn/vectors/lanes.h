@@ -48,16 +48,25 @@ inline __attribute__((always_inline)) float sum_of(const Lanes& lanes) {
   return sum_of(half);
 }
 
+/// The registers that kernels are computed in.
+enum class Registers { plain, avx2, avx512 };
+
+/// The widest that this processor has, or fewer where the environment variable RIESZ_LANES says plain, avx2
+/// or avx512: kernels then have the same bits on all processors of a job. Read once.
+/// @throws Error where RIESZ_LANES is something else, or wider than this processor's.
+Registers registers();
+
 /// Chooses one of a kernel's functions: for any processor, with AVX2, or with AVX-512.
 template <typename Kernel>
-Kernel for_this_processor([[maybe_unused]] Kernel any, [[maybe_unused]] Kernel avx2,
-                          [[maybe_unused]] Kernel avx512) {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
-    return avx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2;
-#endif
+Kernel for_this_processor(Kernel any, Kernel avx2, Kernel avx512) {
+  switch (registers()) {
+    case Registers::avx512:
+      return avx512;
+    case Registers::avx2:
+      return avx2;
+    case Registers::plain:
+      break;
+  }
   return any;
 }
 
