@@ -59,35 +59,55 @@ void expect_right(const char* name, void (*function)(const V&, V&), double (*of_
   EXPECT_LE(worst, bound) << name << " at " << where;
 }
 
+double normal_cdf_from_minus_4(double x) { return std::erfc(-std::max(x, -4.0) / std::sqrt(2.0)) / 2; }
+double bell_to_4(double x) {
+  const double in = std::min(std::max(x, -4.0), 4.0);
+  return std::exp(-in * in / 2);
+}
+
 // Each function as each processor's kernels have it: with its target, and its width.
-#define RIESZ_OF(suffix, target)                                 \
-  template <typename V>                                          \
-  target void exp_##suffix(const V& x, V& y) {                   \
-    detail::exp_of(x, y);                                        \
-  }                                                              \
-  template <typename V>                                          \
-  target void log_##suffix(const V& x, V& y) {                   \
-    detail::log_of(x, y);                                        \
-  }                                                              \
-  template <typename V>                                          \
-  target void tanh_##suffix(const V& x, V& y) {                  \
-    detail::tanh_of(x, y);                                       \
-  }                                                              \
-  template <typename V>                                          \
-  target void erf_##suffix(const V& x, V& y) {                   \
-    detail::erf_of(x, y);                                        \
-  }                                                              \
-  template <typename V>                                          \
-  target void sqrt_##suffix(const V& x, V& y) {                  \
-    detail::sqrt_of(x, y);                                       \
-  }                                                              \
-  template <typename V>                                          \
-  void all_right_##suffix() {                                    \
-    expect_right<V>("exp", exp_##suffix<V>, std::exp, 2);        \
-    expect_right<V>("log", log_##suffix<V>, std::log, 2);        \
-    expect_right<V>("tanh", tanh_##suffix<V>, std::tanh, 2);     \
-    expect_right<V>("erf", erf_##suffix<V>, std::erf, 2);        \
-    expect_right<V>("sqrt", sqrt_##suffix<V>, std::sqrt, 0.501); \
+#define RIESZ_OF(suffix, target)                                                        \
+  template <typename V>                                                                 \
+  target void exp_##suffix(const V& x, V& y) {                                          \
+    detail::exp_of(x, y);                                                               \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void log_##suffix(const V& x, V& y) {                                          \
+    detail::log_of(x, y);                                                               \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void tanh_##suffix(const V& x, V& y) {                                         \
+    detail::tanh_of(x, y);                                                              \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void erf_##suffix(const V& x, V& y) {                                          \
+    detail::erf_of(x, y);                                                               \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void normal_cdf_##suffix(const V& x, V& y) {                                   \
+    const V low = x < -4.0F ? V{} - 4.0F : x;                                           \
+    V bell;                                                                             \
+    detail::normal_cdf_of(low, y, bell);                                                \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void bell_##suffix(const V& x, V& y) {                                         \
+    const V up = x < -4.0F ? V{} - 4.0F : x, low = up > 4.0F ? V{} + 4.0F : up;         \
+    V cdf;                                                                              \
+    detail::normal_cdf_of(low, cdf, y);                                                 \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  target void sqrt_##suffix(const V& x, V& y) {                                         \
+    detail::sqrt_of(x, y);                                                              \
+  }                                                                                     \
+  template <typename V>                                                                 \
+  void all_right_##suffix() {                                                           \
+    expect_right<V>("exp", exp_##suffix<V>, std::exp, 2);                               \
+    expect_right<V>("log", log_##suffix<V>, std::log, 2);                               \
+    expect_right<V>("tanh", tanh_##suffix<V>, std::tanh, 2);                            \
+    expect_right<V>("erf", erf_##suffix<V>, std::erf, 2);                               \
+    expect_right<V>("normal_cdf", normal_cdf_##suffix<V>, normal_cdf_from_minus_4, 22); \
+    expect_right<V>("bell", bell_##suffix<V>, bell_to_4, 18);                           \
+    expect_right<V>("sqrt", sqrt_##suffix<V>, std::sqrt, 0.501);                        \
   }
 RIESZ_OF(plainly, )
 RIESZ_OF(by_avx2, RIESZ_FOR_AVX2)

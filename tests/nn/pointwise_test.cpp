@@ -71,6 +71,9 @@ std::vector<Case> cases() {
       of<1>(
           "erf", [](auto x) { return erf(x); }, [](const Tensors& x) { return at::erf(x[0]); }),
       of<1>(
+          "normal_cdf", [](auto x) { return normal_cdf(x); },
+          [](const Tensors& x) { return at::erf(x[0] * std::sqrt(0.5)).add(1).mul(0.5); }),
+      of<1>(
           "sqrt", [](auto x) { return sqrt(1 + square(x)); },
           [](const Tensors& x) { return at::sqrt(x[0] * x[0] + 1); }),
       of<1>(

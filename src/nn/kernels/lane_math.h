@@ -130,6 +130,27 @@ RIESZ_ELEMENT void erf_of(const V& x, V& y) {
   y = t > 0.927734375F ? large : small;
 }
 
+/// Φ(x), the distribution function of a normal number, and exp(−x²/2) with it. For a = |x|, Φ(−a) is
+/// exp(−a²/2)·P(1/(1 + 0.3·a)), with P of degree 8 fitted to 6·10⁻⁸ of each value down to a = 14.5. Right to
+/// 6 + x² units: x² is rounded.
+template <typename V>
+RIESZ_ELEMENT void normal_cdf_of(const V& x, V& y, V& bell) {
+  V a;
+  abs_of(x, a);
+  exp_of(V(a * a * -0.5F), bell);
+  const V t = 1.0F / (a * 0.3F + 1.0F);
+  V p = t * 0.0384074040F - 0.169307515F;
+  p = p * t + 0.228951886F;
+  p = p * t - 0.0768397674F;
+  p = p * t + 0.142765343F;
+  p = p * t + 0.0945858359F;
+  p = p * t + 0.121945269F;
+  p = p * t + 0.119484209F;
+  p = p * t + 7.37242954E-6F;
+  const V tail = bell * p;
+  y = x > 0.0F ? 1.0F - tail : tail;
+}
+
 /// √x, rounded once.
 template <typename V>
 RIESZ_ELEMENT void sqrt_of(const V& x, V& y) {

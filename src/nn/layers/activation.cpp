@@ -10,7 +10,7 @@ namespace {
 // x/2·(1 + tanh(u)) is x·σ(2u), which has one exp.
 constexpr double kTwiceRoot2OverPi = 1.59576912160573071;
 const auto kGelu = [](auto x) { return x * sigmoid(kTwiceRoot2OverPi * x * (1.0 + 0.044715 * square(x))); };
-const auto kGeluExact = [](auto x) { return 0.5 * x * (1.0 + erf(x * 0.70710678118654752)); };
+const auto kGeluExact = [](auto x) { return x * normal_cdf(x); };
 const auto kRelu = [](auto x) { return max(x, 0.0); };
 const auto kSilu = [](auto x) { return x * sigmoid(x); };
 

@@ -58,6 +58,24 @@ RIESZ_ELEMENT Dual<T, A> sigmoid(const Dual<T, A>& x) {
   return detail::chained(y, T(y * (T(1.0) - y)), x);
 }
 
+/// Φ(x) = (1 + erf(x/√2))/2, the distribution function of a normal number. Its derivative takes no other exp.
+template <typename V>
+RIESZ_ELEMENT Number<V> normal_cdf(const Number<V>& x) {
+  Number<V> bell;
+  return normal_cdf(x, bell);
+}
+inline Expression normal_cdf(const Expression& x, Expression& bell) {
+  bell = exp(square(x) * -0.5);
+  return 0.5 * (1.0 + erf(x * 0.70710678118654752));
+}
+inline Expression normal_cdf(const Expression& x) { return 0.5 * (1.0 + erf(x * 0.70710678118654752)); }
+template <typename T, unsigned A>
+RIESZ_ELEMENT Dual<T, A> normal_cdf(const Dual<T, A>& x) {
+  T bell(0.0);
+  const T y = normal_cdf(x.value, bell);
+  return detail::chained(y, T(bell * T(0.39894228040143268)), x);
+}
+
 /// The greater, NaN where one is. Where both are equal it is the constant, or else b, with its derivatives:
 /// so max(x, 0.0) has derivative 0 at 0.
 template <typename A, typename B>

@@ -107,6 +107,15 @@ class Number {
     else
       return made([&](V& y) { detail::erf_of(x.v, y); });
   }
+  /// Φ(x), and exp(−x²/2).
+  friend RIESZ_ELEMENT Number normal_cdf(const Number& x, Number& bell) {
+    if constexpr (kPlain) {
+      bell = of(std::exp(x.v * x.v * Scalar(-0.5)));
+      return of(std::erfc(x.v * Scalar(-0.70710678118654752)) * Scalar(0.5));
+    } else {
+      return made([&](V& y) { detail::normal_cdf_of(x.v, y, bell.v); });
+    }
+  }
   friend RIESZ_ELEMENT Number sqrt(const Number& x) {
     if constexpr (kPlain)
       return of(std::sqrt(x.v));

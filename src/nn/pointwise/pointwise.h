@@ -25,11 +25,11 @@ Vector pointwise_of(const Formula& formula, const std::string& indices, const st
 ///
 ///     Vector y = pointwise("silu_times", [](auto g, auto u) { return g * sigmoid(g) * u; }, g, u);
 ///
-/// f is one formula for an element, written with + − · /, comparisons and `where`, exp, log, tanh, erf, sqrt,
-/// rsqrt, abs, max, min, square, pow and sigmoid. It is compiled for lanes of floats, and with dual numbers
-/// for its gradients. So a value is one pass over memory, and all gradients are another. Constants that f
-/// captures have no gradient. f depends only on its arguments and on these. Name each step by `const
-/// auto`, and write a branch as `where`.
+/// f is one formula for an element, written with + − · /, comparisons and `where`, exp, log, tanh, erf,
+/// normal_cdf, sqrt, rsqrt, abs, max, min, square, pow and sigmoid. It is compiled for lanes of floats, and
+/// with dual numbers for its gradients. So a value is one pass over memory, and all gradients are another.
+/// Constants that f captures have no gradient. f depends only on its arguments and on these. Name each step
+/// by `const auto`, and write a branch as `where`.
 ///
 /// y has the first one's type; fp16 and bf16 are computed in fp32 and rounded once. For backward the xs alone
 /// are saved. Elsewhere than on a CPU, and for second derivatives, f runs on LibTorch's operators. Local.
