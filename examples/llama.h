@@ -43,8 +43,8 @@ class LlamaBlock : public Layer<LlamaBlock> {
   std::string describe() const override { return "Llama block"; }
 
  private:
-  Vector turned(const Vector& x, std::int64_t before) {
-    return rotary(x, {.base = config.base, .offset = before, .pairs = RotaryPairs::halves});
+  Vector turned(Vector x, std::int64_t before) {
+    return rotary(std::move(x), {.base = config.base, .offset = before, .pairs = RotaryPairs::halves});
   }
 
   LlamaConfig config;

@@ -47,7 +47,9 @@ class LoraBlock : public Layer<LoraBlock> {
   std::string describe() const override { return "Llama block with LoRA"; }
 
  private:
-  Vector turned(const Vector& x) { return rotary(x, {.base = config.base, .pairs = RotaryPairs::halves}); }
+  Vector turned(Vector x) {
+    return rotary(std::move(x), {.base = config.base, .pairs = RotaryPairs::halves});
+  }
 
   LlamaConfig config;
   double factor;

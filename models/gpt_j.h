@@ -56,8 +56,8 @@ class GptJAttention : public Layer<GptJAttention> {
   std::string describe() const override { return "causal self-attention"; }
 
  private:
-  Vector turned(const Vector& x, std::int64_t before) const {
-    return rotary(x, {.dims = config_.rotary_dims, .offset = before});
+  Vector turned(Vector x, std::int64_t before) const {
+    return rotary(std::move(x), {.dims = config_.rotary_dims, .offset = before});
   }
   LinearOptions term() const {
     LinearOptions options = config_.linear(false);

@@ -59,11 +59,11 @@ class LlamaAttention : public Layer<LlamaAttention> {
   std::string describe() const override { return "causal self-attention, key heads shared"; }
 
  private:
-  Vector turned(const Vector& x, std::int64_t before) const {
-    return rotary(x, {.base = config_.rotary_base,
-                      .offset = before,
-                      .pairs = RotaryPairs::halves,
-                      .scaling = config_.rotary_scaling});
+  Vector turned(Vector x, std::int64_t before) const {
+    return rotary(std::move(x), {.base = config_.rotary_base,
+                                 .offset = before,
+                                 .pairs = RotaryPairs::halves,
+                                 .scaling = config_.rotary_scaling});
   }
 
   LlamaConfig config_;

@@ -138,8 +138,8 @@ double momenta_of_all(const Config::Optimizer& optimizer, double whole, std::int
   return optimizer.kind == "one_bit_adam" && stage >= 1 ? whole * (kFp32 + 1) : 0;
 }
 
-/// The bytes of one block's activations that backward reads, for `rows` sequences: what the norms, the
-/// projections, attention and the activation were given.
+/// The bytes of one block's activations that are kept for backward, for `rows` sequences: what the norms,
+/// attention, the projection behind it and the activation were given.
 double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   const ModelSizes::Kept kept = m.sizes.kept(rows, m.T);
   return bytes.stored * kept.stored + bytes.computed * kept.computed;
@@ -230,7 +230,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double logits = last * m.sizes.logits(rows, m.T) * bytes_of_logit(config, true);
   const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
   const double others = std::max(0.0, m.part.under_way - 1) * blocks;
-  const double behind = last * (2 * bytes.stored + bytes.computed) * stream;
+  const double behind = last * 2 * bytes.stored * stream;
   const double kept = std::min(1.0, m.part.under_way) * blocks + behind;
 
   const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);

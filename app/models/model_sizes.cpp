@@ -46,7 +46,7 @@ Architecture architecture(const models::MinGptConfig& of) {
           .norm_vectors = 4,
           .last_norm_vectors = 2,
           .attending = {"qbthd"},
-          .inside = {"bthd", "btf", "btf"},
+          .inside = {"bthd", "btf"},
           .positions = true,
           .tied = of.tied,
           .output_bias = false};
@@ -60,7 +60,7 @@ Architecture architecture(const models::GptJConfig& of) {
           .norm_vectors = 2,
           .last_norm_vectors = 2,
           .attending = {"bthd", "bthd", "bthd"},
-          .inside = {"bthd", "btf", "btf"},
+          .inside = {"bthd", "btf"},
           .positions = false,
           .tied = false,
           .output_bias = true};
@@ -81,7 +81,7 @@ Architecture architecture(const models::LlamaConfig& of) {
           .norm_vectors = 2,
           .last_norm_vectors = 1,
           .attending = {"bthd", "btgd", "btgd"},
-          .inside = {"bthd", "btf", "btf", "btf"},  // attended; gate, up, and what goes down
+          .inside = {"bthd", "btf", "btf"},  // attended; gate and up, from which what goes down is made again
           .positions = false,
           .tied = of.tied,
           .output_bias = false};
@@ -101,7 +101,7 @@ Architecture architecture(const models::VitConfig& of) {
       .norm_vectors = 4,
       .last_norm_vectors = 2,
       .attending = {"bthd", "bthd", "bthd"},
-      .inside = {"bthd", "btf", "btf"},
+      .inside = {"bthd", "btf"},
       .table = "btxyz,cxyz->btc",
       .output = "bc,lc->bl",
       .logits = "bl",
@@ -201,8 +201,7 @@ double ModelSizes::scores(double rows, double T) const {
 }
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
-  const double streams = of_.norms * stream(rows, T);
-  Kept kept{streams, streams};
+  Kept kept{of_.norms * stream(rows, T), 0};
   for (const std::string& letters : of_.attending)
     kept.computed += elements(spaces_.attending(letters), letters, rows, T);
   for (const std::string& letters : of_.inside)

@@ -56,8 +56,8 @@ class ModelSizes {
 
   // Of `rows` sequences of T tokens:
 
-  /// The elements of a block that backward reads: in the type of the residual stream, and in the compute
-  /// type.
+  /// The elements of a block that are kept for backward: in the type of the residual stream, and in the
+  /// compute type. The results of norms and activations are made again from what these were given.
   struct Kept {
     double stored, computed;
   };

@@ -84,6 +84,7 @@ class Whole : public Store {
 
   std::vector<Share> shares() override {
     const at::NoGradGuard no_gradient;
+    const at::Tensor none_came = zeros_before_any();
     std::vector<Share> result;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       check_free(parameters_[i]);
@@ -91,9 +92,11 @@ class Whole : public Store {
                   " was frozen after its optimizer was made, which would still move it; freeze first");
       const at::Tensor local = parameters_[i].value().local();
       const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-      const at::Tensor gradient = local.grad().defined()
-                                      ? gradients_[i].of(local.grad(), type)
-                                      : at::zeros({local.numel()}, local.options().dtype(type));
+      const at::TensorOptions options = local.options().dtype(type);
+      const at::Tensor gradient = local.grad().defined() ? gradients_[i].of(local.grad(), type)
+                                  : none_came.defined() && none_came.options().type_equal(options)
+                                      ? none_came.narrow(0, 0, local.numel())
+                                      : at::zeros({local.numel()}, options);
       result.push_back(
           {parameters_[i], 0, values_[i].of(local, type), gradient, counted(parameters_[i].space())});
     }
@@ -134,6 +137,19 @@ class Whole : public Store {
   }
 
  private:
+  /// While no gradient has come, as when an optimizer is made: one for all, not as many as there are weights.
+  at::Tensor zeros_before_any() const {
+    at::Tensor largest;
+    for (const Parameter& parameter : parameters_) {
+      const at::Tensor local = parameter.value().local();
+      if (local.grad().defined()) return {};
+      if (!largest.defined() || local.numel() > largest.numel()) largest = local;
+    }
+    if (!largest.defined()) return {};
+    const at::ScalarType type = largest.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    return at::zeros({largest.numel()}, largest.options().dtype(type).requires_grad(false));
+  }
+
   static bool counted(const Space& X) {
     const Partition& P = X.partition();
     return P.active() && X.leader(P.rank(), {Placement::Replicated}) == P.rank();

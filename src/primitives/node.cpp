@@ -82,12 +82,13 @@ class Recorded final : public torch::autograd::Node {
     }
     for (at::Tensor& output : outputs) apart_from(inputs, output);
     if (needs_gradient) recorded->give(recorded, outputs);
-    recorded->node_->to_save_.clear();
+    recorded->node_->forget_forward();
     return outputs;
   }
 
   variable_list apply(variable_list&& gradients) override {
     const std::lock_guard lock(mutex_);
+    made_ = {};
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (!gradients[i].defined()) gradients[i] = zeros_like(input_metadata(i));
     const LayerScope layer(backward_of(node_->origin_));
@@ -99,13 +100,14 @@ class Recorded final : public torch::autograd::Node {
     results.reserve(all.size());
     for (std::size_t i = 0; i < all.size(); ++i)
       if (node_->given_[i]) results.push_back(own_gradients.own(all[i]));
+    if (given_.giver) given_.giver->was_read();
     went_in_ = last_backward.load(std::memory_order_relaxed);
     return results;
   }
 
   void release_variables() override {
     const std::lock_guard lock(mutex_);
-    saved_.clear();
+    saved_.clear(), given_ = {}, made_ = {};
     released_ = true;
   }
 
@@ -128,6 +130,17 @@ class Recorded final : public torch::autograd::Node {
     for (const torch::autograd::SavedVariable& each : saved_)
       tensors.push_back(each.unpack(const_cast<Recorded*>(this)->shared_from_this()));
     return tensors;
+  }
+
+  /// In `apply`.
+  at::Tensor given() const {
+    TORCH_CHECK(!released_, torch::autograd::ERR_BACKWARD_TWICE);
+    const Given& x = given_;
+    if (!x.giver) return x.kept.unpack(const_cast<Recorded*>(this)->shared_from_this());
+    // Who holds x has it as it was, unless it was written to.
+    if (const auto held = x.tensor.lock(); held && held->version_counter().current_version() == x.version)
+      return at::Tensor(held).to(x.type);
+    return x.giver->again(x.type);
   }
 
   /// In `apply`. What is kept for a second backward is not let go of.
@@ -198,6 +211,45 @@ class Recorded final : public torch::autograd::Node {
       if (differentiable > 1 && output.defined()) view_of(output, CreationMeta::MULTI_OUTPUT_NODE);
     for (const at::Tensor& tensor : node_->to_save_)
       saved_.emplace_back(tensor, tensor.defined() && tensor.grad_fn() == self);
+    if (node_->gives_again()) version_ = outputs[0]._version();
+    if (node_->given_x_.defined()) keep_given();
+  }
+
+  /// The node that made x, if it can make x as it is now; else nullptr.
+  static std::shared_ptr<Recorded> giver_of(const at::Tensor& x) {
+    const auto giver = std::dynamic_pointer_cast<Recorded>(x.grad_fn());
+    return giver && giver->node_->gives_again() && giver->version_ == x._version() ? giver : nullptr;
+  }
+
+  void keep_given() {
+    const at::Tensor &x = node_->given_x_, &cast = node_->given_cast_;
+    given_.giver = giver_of(x);
+    if (!given_.giver) {
+      given_.kept = torch::autograd::SavedVariable(cast, false);
+      return;
+    }
+    given_.tensor = Weak(x.getIntrusivePtr());
+    given_.version = x._version();
+    given_.type = cast.scalar_type();
+    const std::lock_guard lock(given_.giver->mutex_);
+    ++given_.giver->readers_;
+  }
+
+  /// The output, anew, for one of its readers. The last of a backward lets go of it.
+  at::Tensor again(at::ScalarType type) {
+    const std::lock_guard lock(mutex_);
+    node_->recorded_ = this;
+    if (at::GradMode::is_enabled() || readers_ == 1) return node_->again().to(type);
+    const int backward = torch::autograd::get_current_graph_task_id();
+    if (made_.backward != backward) made_ = {backward, readers_, {node_->again()}};
+    for (const at::Tensor& each : made_.tensors)
+      if (each.scalar_type() == type) return each;
+    return made_.tensors.emplace_back(made_.tensors[0].to(type));
+  }
+
+  void was_read() {
+    const std::lock_guard lock(mutex_);
+    if (made_.backward == torch::autograd::get_current_graph_task_id() && --made_.to_come == 0) made_ = {};
   }
 
   /// A token, which most are that nothing came for, has no elements.
@@ -213,15 +265,42 @@ class Recorded final : public torch::autograd::Node {
     if (meta != nullptr && meta->has_bw_view()) meta->set_creation_meta(creation);
   }
 
+  using Weak = c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
+
+  /// A tensor that is saved, or the node that makes it again.
+  struct Given {
+    torch::autograd::SavedVariable kept;
+    std::shared_ptr<Recorded> giver;
+    Weak tensor{at::Tensor().getIntrusivePtr()};  // while others hold it
+    std::int64_t version = 0;
+    at::ScalarType type = at::kFloat;
+  };
+
+  /// The output as it was made again in a backward, for readers to come; also in other types.
+  struct Made {
+    int backward = -1;  // -1: in none
+    std::int64_t to_come = 0;
+    std::vector<at::Tensor> tensors;
+  };
+
   std::shared_ptr<detail::Node> node_;
   std::vector<torch::autograd::SavedVariable> saved_;
+  Given given_;
   bool released_ = false;
+  std::int64_t version_ = 0;  // of the output, as it was given
+  std::int64_t readers_ = 0;  // that do not keep it
+  Made made_;
   std::uint64_t went_in_ = 0, threw_in_ = 0;  // the last backward; 0: none
 };
 
 Node::~Node() = default;
 
+at::Tensor Node::again() { return {}; }
+
 void Node::save(const std::vector<at::Tensor>& tensors) { to_save_ = tensors; }
+void Node::save_given(const at::Tensor& x, const at::Tensor& cast) { given_x_ = x, given_cast_ = cast; }
+void Node::forget_forward() { to_save_.clear(), given_x_.reset(), given_cast_.reset(); }
+at::Tensor Node::given() const { return recorded_->given(); }
 
 std::vector<at::Tensor> Node::saved() const { return recorded_->saved(); }
 std::vector<at::Tensor> Node::take_saved() const { return recorded_->take_saved(); }

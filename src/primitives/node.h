@@ -33,10 +33,23 @@ class Node {
   /// zeros if autograd has none. The computation is recorded if second derivatives are wanted.
   virtual std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) = 0;
 
+  /// Can `again` make the output anew? Such a node has one output, which a pass or two over memory makes from
+  /// what it saves. A node that needs this output in backward does not keep it then.
+  virtual bool gives_again() const { return false; }
+  /// In another's backward: the output, with the bits that `forward` gave. It is recorded if second
+  /// derivatives are wanted.
+  virtual at::Tensor again();
+
  protected:
   /// In `forward`, at most once: saves tensors for backward, inputs and outputs too. Autograd frees them
   /// afterwards, and notices if one was written in between.
   void save(const std::vector<at::Tensor>& tensors);
+  /// In `forward`, at most once, beside `save`: saves x as it is cast. Where x comes from a node that gives
+  /// it again, that node alone is kept, and x and its cast are not. @pre `cast` is an input; it may be x
+  void save_given(const at::Tensor& x, const at::Tensor& cast);
+  /// In `backward`: that x, of that type. It is made anew where it is not kept and nobody else holds it: once
+  /// in a backward, for all nodes that need it. An edit of x meanwhile is an error, or changes nothing.
+  at::Tensor given() const;
   /// In `backward`: what was saved, in the same order.
   std::vector<at::Tensor> saved() const;
   /// In `backward`: the same, and if this is the last backward (the graph is not kept), the node lets go of
@@ -51,9 +64,12 @@ class Node {
  private:
   friend class Recorded;
 
+  void forget_forward();
+
   Recorded* recorded_ = nullptr;          // while backward runs
   std::vector<bool> given_;               // which inputs are defined: autograd sees these alone
   std::vector<at::Tensor> to_save_;       // from `save` until forward ends
+  at::Tensor given_x_, given_cast_;       // likewise
   std::shared_ptr<const Origin> origin_;  // where it was recorded; nullptr: in no layer
   int channel_ = 0;                       // of messages, where it was recorded
 };

@@ -9,6 +9,7 @@
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/view_as_real.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <numbers>
@@ -20,6 +21,7 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
+#include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
 namespace {
@@ -182,6 +184,34 @@ TEST(Rotary, TurnsHalfTypesInSinglePrecision) {
 
   EXPECT_EQ(y.scalar_type(), at::kBFloat16);
   EXPECT_TRUE(is_close(y, turned(x.to(at::kDouble), D, 10000, 0).to(at::kBFloat16), 1.0 / 256));
+}
+
+/// A vector that nobody else holds is turned where it lies, and its gradient turns back where that lies.
+TEST(Rotary, TurnsInPlaceWhatIsGivenAway) {
+  const Space X(Partition::simulated(1), {B, T, H, D});
+  const at::Tensor leaf = draws(X.shape(), 1).requires_grad_(), ybar = draws(X.shape(), 2);
+  const auto made = [&] { return Vector(X, leaf.clone()); };
+  const Vector held = made();
+  const at::Tensor expected = rotary(held).local();
+  const at::Tensor gradient = torch::autograd::grad({expected}, {leaf}, {ybar})[0];
+  EXPECT_TRUE(held.local().equal(leaf));  // somebody has it
+
+  const MemoryMeter meter;
+  const at::Tensor y = rotary(made()).local();
+  EXPECT_EQ(MemoryMeter::peak(), y.nbytes());
+  EXPECT_TRUE(y.equal(expected));
+  MemoryMeter::restart();
+  const std::int64_t before = MemoryMeter::alive();
+  const at::Tensor through = y.neg();
+  const at::Tensor back = torch::autograd::grad({through}, {leaf}, {ybar.neg()})[0];
+  EXPECT_TRUE(back.equal(gradient));
+  EXPECT_EQ(MemoryMeter::peak() - before, 3 * y.nbytes());  // through, ybar.neg(), and one of neg's backward
+
+  const Vector saved = made();  // an operation that saves its result holds its memory
+  const at::Tensor square = saved.local().sigmoid();
+  const at::Tensor turned_square = rotary(Vector(X, square)).local();
+  EXPECT_TRUE(torch::autograd::grad({turned_square}, {leaf}, {ybar})[0].isfinite().all().item<bool>());
+  EXPECT_TRUE(square.equal(saved.local().sigmoid()));
 }
 
 TEST(Rotary, SaysWhatDoesNotFit) {

@@ -3,6 +3,7 @@
 #include "riesz/nn/attention/rotary.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/error.h"
@@ -35,10 +36,13 @@ void check_scaling(const RotaryOptions& options) {
               s.original_max_position, "; they are positive, and low_freq_factor is below high_freq_factor");
 }
 
+/// Its tensor. If nobody else held the vector, nobody else holds it.
+at::Tensor local_of(Vector x) { return x.local(); }
+
 }  // namespace
 
-Vector rotary(const Vector& x, const RotaryOptions& options) {
-  const Space& X = x.space();
+Vector rotary(Vector x, const RotaryOptions& options) {
+  const Space X = x.space();
   const std::int64_t dims = options.dims.value_or(X.dims() > 0 ? X.shape().back() : 0);
   check_whole_width(X, dims);
   check_scaling(options);
@@ -49,7 +53,9 @@ Vector rotary(const Vector& x, const RotaryOptions& options) {
   const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
   const at::ScalarType type = accumulation_type(x.local().scalar_type());
   const detail::RotaryTurns turns = detail::rotary_turns(positions, said, x.local().options().dtype(type));
-  return {X, detail::turned(x.local(), turns, options.pairs), x.is_constant()};
+  const bool constant = x.is_constant();
+  at::Tensor local = local_of(std::move(x));  // the vector is gone before it is turned
+  return {X, detail::turned(std::move(local), turns, options.pairs), constant};
 }
 
 }  // namespace riesz

@@ -47,9 +47,10 @@ struct RotaryOptions {
 /// and the rest of d stays as it is. X → X. t is the global index, so T may be sharded in any way. The
 /// function is linear, so any axis may be Copied or Partial too. Local; its gradient turns back. Half types
 /// are turned in fp32. The last few sets of angles are kept, so layers and steps with the same positions
-/// share them.
+/// share them. An x that nobody else holds, such as a layer's result that is given on at once, is turned in
+/// place on a CPU.
 /// @throws Error unless dims is even and from 0 to d. Also unless the scaling's numbers are positive with
 /// low_freq_factor < high_freq_factor; and, naming axis and space, if d is sharded.
-Vector rotary(const Vector& x, const RotaryOptions& options = {});
+Vector rotary(Vector x, const RotaryOptions& options = {});
 
 }  // namespace riesz

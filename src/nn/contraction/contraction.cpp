@@ -41,12 +41,18 @@ Applied value(const Contraction& form, const SharedX& x, const at::Tensor& w, co
               Varied varied);
 
 /// Of x, w and the token. It saves the operands that a gradient needs as given, and reads ȳ once for both
-/// gradients. A constant has no gradient, so nothing of it is computed or sent, and the other operand is not
-/// kept.
+/// gradients. An x that its own node gives again is not kept: it is made anew before the gradient in w, and
+/// let go of after. A constant has no gradient, so nothing of it is computed or sent, and the other operand
+/// is not kept.
 class ContractionNode : public detail::Node {
  public:
   ContractionNode(Contraction form, const SharedX& x, Varied varied)
-      : form_(std::move(form)), varied_(varied), gathered_x_(x.gathered), group_(x.group), first_(x.first) {}
+      : form_(std::move(form)),
+        varied_(varied),
+        uncast_x_(x.uncast),
+        gathered_x_(x.gathered),
+        group_(x.group),
+        first_(x.first) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor &x = inputs[0], &w = inputs[1];
@@ -60,32 +66,41 @@ class ContractionNode : public detail::Node {
     const bool keep_x = varied_.w && options.keep_x && form_.read(0).sends();
     const bool keep_w = varied_.x && options.keep_w && form_.read(1).sends();
     type_of_x_ = x.scalar_type(), type_of_w_ = w.scalar_type();
-    save({varied_.w ? x : at::Tensor(), varied_.x ? w : at::Tensor(), keep_x ? gathered[0] : at::Tensor(),
+    save({varied_.x ? w : at::Tensor(), keep_x ? gathered[0] : at::Tensor(),
           keep_w ? gathered[1] : at::Tensor()});
-    return {y.is_same(x) || y.is_same(w) ? y.alias() : y, at::empty({0}, inputs[2].options())};
+    const at::Tensor uncast = std::exchange(uncast_x_, {});  // nor this
+    if (varied_.w) save_given(uncast, x);
+    return {y.is_same(x) || y.is_same(w) ? y.alias() : of_its_own(y), at::empty({0}, inputs[2].options())};
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {
-    const std::vector<at::Tensor> given = saved();
-    if (at::GradMode::is_enabled()) return differentiable(given[0], given[1], gradients[0], gradients[1]);
+    const std::vector<at::Tensor> kept = saved();
+    if (at::GradMode::is_enabled()) return differentiable(given(), kept[0], gradients[0], gradients[1]);
     // A face that communicates is computed on every worker, whatever this one needs: its peers may need it.
     std::vector<std::size_t> wanted;
     if (varied_.x && (needs_gradient(0) || moves(1, 2, 0))) wanted.push_back(0);
     const bool w_face = varied_.w && (needs_gradient(1) || moves(0, 2, 1));
     const bool later = later_ && detail::is_open(*later_);
-    if (w_face && !later) wanted.push_back(1);
-    Operands gathered{given[2], given[3], at::Tensor()};
-    const Operands results = gradients_of(wanted,
-                                          {of_type(given[0], type_of_x_, gradients[0]),
-                                           of_type(given[1], type_of_w_, gradients[0]), gradients[0]},
-                                          gathered);
+    // Where nothing moves, the gradient in w is first, so that x lives no longer than it must.
+    if (w_face && !later) wanted.insert(form_.communicates() ? wanted.end() : wanted.begin(), 1);
+    Operands gathered{kept[1], kept[2], at::Tensor()};
+    const bool reads_x = w_face && (later || !(gathered[0].defined() || was_gathered()));
+    at::Tensor x = reads_x ? given() : at::Tensor();
+    Operands stored{of_type(later ? x : std::exchange(x, {}), type_of_x_, gradients[0]),
+                    of_type(kept[0], type_of_w_, gradients[0]), gradients[0]};
+    const Operands results = gradients_of(wanted, std::move(stored), gathered);
     if (w_face && later)
-      defer(*later_, form_.plan(), parameter_, {given[0], at::Tensor(), gradients[0]},
-            {given[2], at::Tensor(), gathered[2]}, group_);
-    return {results[0], results[1], gradients[1]};
+      defer(*later_, form_.plan(), parameter_, {x, at::Tensor(), gradients[0]},
+            {kept[1], at::Tensor(), gathered[2]}, group_);
+    return {of_its_own(results[0]), results[1], gradients[1]};
   }
 
  private:
+  /// Not as a view, which would hold its memory a second time: then who gets it may write over it.
+  static at::Tensor of_its_own(const at::Tensor& face) {
+    return face.defined() && face.is_view() ? face.variable_data() : face;
+  }
+
   /// What is not kept, for the type of its gradient.
   static at::Tensor of_type(const at::Tensor& operand, at::ScalarType type, const at::Tensor& ybar) {
     return operand.defined() ? operand : at::empty({0}, ybar.options().dtype(type));
@@ -95,16 +110,18 @@ class ContractionNode : public detail::Node {
     return form_.read(i).sends() || form_.read(j).sends() || adjoint(form_.read(k)).sends();
   }
 
+  /// Has another of the group read x in this backward?
+  bool was_gathered() const { return group_ && group_->pass(number_of_backward()).gathered.defined(); }
+
   /// The faces, with what the group has read of x, and its sum so far; the first of the group runs last.
-  Operands gradients_of(const std::vector<std::size_t>& wanted, const Operands& stored,
-                        Operands& gathered) const {
+  Operands gradients_of(const std::vector<std::size_t>& wanted, Operands stored, Operands& gathered) const {
     Operands results;
-    if (!group_) return wanted.empty() ? results : faces(form_.plan(), wanted, stored, gathered);
+    if (!group_) return wanted.empty() ? results : faces(form_.plan(), wanted, std::move(stored), gathered);
     if (!wanted.empty()) {
       SharedRead::Pass& pass = group_->pass(number_of_backward());
       SharedFace x_face{std::exchange(pass.sum, {}), first_};
       if (!gathered[0].defined()) gathered[0] = pass.gathered;
-      results = faces(form_.plan(), wanted, stored, gathered, &x_face);
+      results = faces(form_.plan(), wanted, std::move(stored), gathered, &x_face);
       pass = {gathered[0], std::move(x_face.sum)};
     }
     if (first_) group_->end(number_of_backward());
@@ -115,11 +132,11 @@ class ContractionNode : public detail::Node {
                                          const at::Tensor& token) const {
     Applied xbar{{}, token}, wbar;
     if (varied_.x)
-      xbar =
-          value(form_.permuted(1, 2, 0, type_of_x_), {w, nullptr, nullptr}, ybar, token, {varied_.w, true});
+      xbar = value(form_.permuted(1, 2, 0, type_of_x_), {w, w, nullptr, nullptr}, ybar, token,
+                   {varied_.w, true});
     wbar.token = xbar.token;
     if (varied_.w)
-      wbar = value(form_.permuted(0, 2, 1, type_of_w_), {x, nullptr, nullptr}, ybar, xbar.token,
+      wbar = value(form_.permuted(0, 2, 1, type_of_w_), {x, x, nullptr, nullptr}, ybar, xbar.token,
                    {varied_.x, true});
     return {xbar.y, wbar.y, wbar.token};
   }
@@ -129,6 +146,7 @@ class ContractionNode : public detail::Node {
   at::ScalarType type_of_x_ = at::kFloat, type_of_w_ = at::kFloat;
   std::shared_ptr<detail::DeferredQueue> later_;
   at::Tensor parameter_;  // w, where its gradient may be put off
+  at::Tensor uncast_x_;   // in forward
   std::shared_ptr<at::Tensor> gathered_x_;
   std::shared_ptr<SharedRead> group_;  // nullptr: nobody reads x alike, or x comes in panels
   bool first_;

@@ -157,7 +157,7 @@ class Writer {
 
 }  // namespace
 
-Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, const Operands& stored,
+Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, Operands stored,
                Operands& gathered, SharedFace* shared_x) {
   const at::NoGradGuard no_gradient;
   const auto is_wanted = [&](std::size_t k) {
@@ -183,7 +183,11 @@ Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& want
       parts[2] = laid_out_as_product(plan.indices[0], plan.indices[1], plan.indices[2], parts[2]);
       if (!plan.streams(2)) gathered[2] = parts[2];  // once for all panels
     }
-    for (Writer& writer : writers) writer.add(parts, panel, panel + 1 == panels);
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      writers[i].add(parts, panel, panel + 1 == panels);
+      const bool x_is_read = i == 0 && wanted.size() > 1 && wanted[0] == 1 && !plan.stream && !shared_x;
+      if (x_is_read) readers[0].reset(), parts[0].reset(), gathered[0].reset(), stored[0].reset();
+    }
   }
   Operands results;
   for (std::size_t i = 0; i < wanted.size(); ++i) results[wanted[i]] = writers[i].take();

@@ -25,12 +25,13 @@ struct SharedFace {
 /// in panels: the next one comes while this one is multiplied. `stored` has the operands as given on this
 /// worker. `gathered` has operands as read; an operand that is read whole is put there. With `shared_x` the
 /// face of x is one of several that are written together; it is undefined among the results until then.
-/// Collective over the plan's partitions. Records no gradient.
+/// Without it, and where `wanted` is w and then x, x is let go of between the two. Collective over the plan's
+/// partitions. Records no gradient.
 ///
 /// With a compute type operands are cast before they are read, and products are of that type. A face has the
 /// type in which its operand is stored (of ȳ where that is not given: the plan's result type). A type wider
 /// than the compute type is taken before the face is written.
-Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, const Operands& stored,
+Operands faces(const ContractionPlan& plan, const std::vector<std::size_t>& wanted, Operands stored,
                Operands& gathered, SharedFace* shared_x = nullptr);
 
 }  // namespace riesz::detail

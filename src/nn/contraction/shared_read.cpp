@@ -117,15 +117,15 @@ SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::Scalar
   const bool shared = !in_panels && can_be_shared(read);
   // Of a tensor made in inference mode nobody knows whether it was written to.
   const Span span = local.is_inference() ? nullptr : span_here();
-  if (!span || (!cast && !shared)) return {cast ? local.to(*type) : local, nullptr, nullptr};
+  if (!span || (!cast && !shared)) return {cast ? local.to(*type) : local, local, nullptr, nullptr};
   const std::lock_guard lock(of_all());
   Known& known = known_of(x, span);
   const at::Tensor given = cast ? cast_once(known, local, *type) : local;
-  if (!shared) return {given, nullptr, nullptr};
+  if (!shared) return {given, local, nullptr, nullptr};
   Read* others = find(known, read, given.scalar_type());
   if (others == nullptr) {
     auto gathered = std::make_shared<at::Tensor>();
-    return {given, gathered, recorded ? std::make_shared<SharedRead>(gathered) : nullptr};
+    return {given, local, gathered, recorded ? std::make_shared<SharedRead>(gathered) : nullptr};
   }
   RIESZ_CHECK(
       others->of == State(local), "contract: x, in ", to_string(x.space()),
@@ -134,7 +134,7 @@ SharedX shared_x(const Vector& x, const Operator& read, std::optional<at::Scalar
   // Those before may all be of constants, which do not go back.
   const bool first = recorded && others->group == nullptr;
   if (first) others->group = std::make_shared<SharedRead>(others->gathered);
-  return {given, others->gathered, recorded ? others->group : nullptr, first, false};
+  return {given, local, others->gathered, recorded ? others->group : nullptr, first, false};
 }
 
 void leave_to_others(const Vector& x, const Operator& read, const SharedX& mine) {

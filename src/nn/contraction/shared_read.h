@@ -40,6 +40,8 @@ class SharedRead {
 struct SharedX {
   /// x of the type that is asked for.
   at::Tensor given;
+  /// x itself.
+  at::Tensor uncast;
   /// x as read; undefined where no contraction has read it yet. nullptr: it is not shared.
   std::shared_ptr<at::Tensor> gathered;
   /// The contractions that read x alike, if this one is recorded; else nullptr.

@@ -11,6 +11,7 @@
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/vectors/beside.h"
 #include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/held_once.h"
 
 namespace riesz {
 namespace {
@@ -197,7 +198,9 @@ Vector Linear::with_bias(const Vector& y) const {
       detail::read_beside("add", detail::BesideAs::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
   const bool constant = y.is_constant() && !bias_->trained();
   if (!y.space().partition().active()) return detail::elsewhere(y.space(), {y.local(), b}, constant);
-  return {y.space(), at::add(y.local(), b.to(y.local().scalar_type())), constant};
+  const at::Tensor& of_x = y.local();
+  const at::Tensor bias = b.to(of_x.scalar_type());
+  return {y.space(), detail::held_once(of_x) ? of_x.add_(bias) : at::add(of_x, bias), constant};
 }
 
 std::string Linear::describe() const {

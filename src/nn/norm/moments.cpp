@@ -33,15 +33,28 @@ Operator sum_of_rows(const Space& X) {
   return between(terms, copies);
 }
 
-/// Of x, mean, scale, weight and bias. Moves nothing between workers.
+at::Tensor value_of(const at::Tensor& x, const Normalisation& by) {
+  const at::Tensor y = centred(x, by.mean).mul(by.scale).mul_(by.weight);
+  return (by.bias.defined() ? y.add_(by.bias) : y).to(x.scalar_type());
+}
+
+/// Of x, mean, scale, weight and bias. Moves nothing between workers. It gives its output again; for that it
+/// has copies of weight and bias, whose memory may be elsewhere then.
 class NormalisedNode : public Node {
  public:
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
-    save(inputs);
-    const at::Tensor &x = inputs[0], &mean = inputs[1], &scale = inputs[2], &weight = inputs[3],
-                     &bias = inputs[4];
-    const at::Tensor y = centred(x, mean).mul(scale).mul_(weight);
-    return {(bias.defined() ? y.add_(bias) : y).to(x.scalar_type())};
+    std::vector<at::Tensor> all = inputs;
+    for (std::size_t i = 3; i < 5; ++i) all.push_back(inputs[i].defined() ? inputs[i].clone() : inputs[i]);
+    save(all);
+    return {value_of(inputs[0], {inputs[1], inputs[2], inputs[3], inputs[4]})};
+  }
+
+  bool gives_again() const override { return true; }
+
+  at::Tensor again() override {
+    const std::vector<at::Tensor> of = saved();
+    if (at::GradMode::is_enabled()) return normalised(of[0], {of[1], of[2], of[3], of[4]});
+    return value_of(of[0], {of[1], of[2], of[5], of[6]});
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {

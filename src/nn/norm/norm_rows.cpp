@@ -28,7 +28,7 @@ struct NormOfRow {
   float *mean, *scale;
 
   template <typename Team>
-  RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
+  RIESZ_ROW void operator()(const Team& team, std::int64_t row) const {
     using Numbers = typename Team::Numbers;
     const Number* const of_row = x + row * n;
     const auto width = static_cast<float>(n);
@@ -43,15 +43,33 @@ struct NormOfRow {
       term[0] = (term[0] - middle) * (term[0] - middle);
       part.without_rest(term[0]);
     });
-    const float factor = 1 / std::sqrt(sum[0] / width + epsilon);
-    scale[row] = factor;
+    scale[row] = 1 / std::sqrt(sum[0] / width + epsilon);
+    write(team, row);
+  }
+
+  /// From the row's mean and scale.
+  template <typename Team>
+  RIESZ_ROW void write(const Team& /*team*/, std::int64_t row) const {
+    using Numbers = typename Team::Numbers;
+    const float middle = centred ? mean[row] : 0, factor = scale[row];
     Team::each(0, n, [&](auto part) RIESZ_PART {
       Numbers a, w, b = {};
-      part.load(of_row, a);
+      part.load(x + row * n, a);
       part.load(weight, w);
       if constexpr (centred) part.load(bias, b);
       part.store(centred ? Numbers((a - middle) * factor * w + b) : Numbers(a * factor * w), y + row * n);
     });
+  }
+};
+
+/// The same of rows whose mean and scale are known.
+template <typename Number, bool centred>
+struct NormOfRowAgain {
+  NormOfRow<Number, centred> of;
+
+  template <typename Team>
+  RIESZ_ROW void operator()(const Team& team, std::int64_t row) const {
+    of.write(team, row);
   }
 };
 
@@ -135,14 +153,28 @@ at::Tensor sum_in_order(const at::Tensor& parts) {
 }
 
 template <typename Number, bool centred>
+NormOfRow<Number, centred> norm_of_row(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                                       double epsilon, const NormedRows& to) {
+  return {x.const_data_ptr<Number>(),
+          x.size(1),
+          weight.const_data_ptr<float>(),
+          centred ? bias.const_data_ptr<float>() : nullptr,
+          static_cast<float>(epsilon),
+          to.y.mutable_data_ptr<Number>(),
+          centred ? to.mean.mutable_data_ptr<float>() : nullptr,
+          to.scale.mutable_data_ptr<float>()};
+}
+
+template <typename Number, bool centred>
 void norm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon,
           const NormedRows& to) {
+  for_each_row(x.size(0), x.size(1), norm_of_row<Number, centred>(x, weight, bias, epsilon, to));
+}
+
+template <typename Number, bool centred>
+void norm_again(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, const NormedRows& to) {
   for_each_row(x.size(0), x.size(1),
-               NormOfRow<Number, centred>{
-                   x.const_data_ptr<Number>(), x.size(1), weight.const_data_ptr<float>(),
-                   centred ? bias.const_data_ptr<float>() : nullptr, static_cast<float>(epsilon),
-                   to.y.mutable_data_ptr<Number>(), centred ? to.mean.mutable_data_ptr<float>() : nullptr,
-                   to.scale.mutable_data_ptr<float>()});
+               NormOfRowAgain<Number, centred>{norm_of_row<Number, centred>(x, weight, bias, 0, to)});
 }
 
 template <typename Number, bool centred, bool weighted>
@@ -170,6 +202,17 @@ NormedRows norm_rows(const at::Tensor& x, const at::Tensor& weight, const at::Te
             : norm<Number, false>(x, weight, bias, epsilon, result);
   });
   return result;
+}
+
+at::Tensor norm_rows_again(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           const NormedRows& rows) {
+  const NormedRows result{at::empty_like(x), rows.mean, rows.scale};
+  for_stored(x.scalar_type(), [&](auto number) {
+    using Number = decltype(number);
+    rows.mean.defined() ? norm_again<Number, true>(x, weight, bias, result)
+                        : norm_again<Number, false>(x, weight, bias, result);
+  });
+  return result.y;
 }
 
 NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight,

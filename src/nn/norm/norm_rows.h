@@ -22,6 +22,10 @@ struct NormedRows {
 /// large mean loses no digits.
 NormedRows norm_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon);
 
+/// y, with the same bits, of x and what `norm_rows` gave; `rows.y` is not read.
+at::Tensor norm_rows_again(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                           const NormedRows& rows);
+
 struct NormGradients {
   at::Tensor x;  ///< (m, n) in x's type
   at::Tensor weight,

@@ -28,17 +28,29 @@ at::Tensor as_floats(const at::Tensor& w) {
   return w.defined() ? w.reshape({-1}).to(at::kFloat).contiguous() : w;
 }
 
-/// Of x, weight and bias.
+/// Of x, weight and bias. It gives its output again. For that it has copies of weight and bias: a parameter's
+/// memory may be elsewhere when backward comes to a reader of the output.
 class RowNormNode final : public Node {
  public:
   explicit RowNormNode(double epsilon) : epsilon_(epsilon) {}
 
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor& x = inputs[0];
-    const NormedRows rows = norm_rows(as_rows(x), as_floats(inputs[1]), as_floats(inputs[2]), epsilon_);
-    save({x, inputs[1], rows.mean, rows.scale});
+    const at::Tensor weight = as_floats(inputs[1]), bias = as_floats(inputs[2]);
+    const NormedRows rows = norm_rows(as_rows(x), weight, bias, epsilon_);
+    const auto copied = [](const at::Tensor& floats) { return floats.defined() ? floats.clone() : floats; };
+    save({x, inputs[1], rows.mean, rows.scale, inputs[2], copied(weight), copied(bias)});
     if (inputs[2].defined()) bias_ = inputs[2].sizes().vec();
     return {rows.y.view(x.sizes())};
+  }
+
+  bool gives_again() const override { return true; }
+
+  at::Tensor again() override {
+    const std::vector<at::Tensor> inputs = saved();
+    const at::Tensor& x = inputs[0];
+    if (at::GradMode::is_enabled()) return row_norm(x, inputs[1], inputs[4], epsilon_);
+    return norm_rows_again(as_rows(x), inputs[5], inputs[6], {{}, inputs[2], inputs[3]}).view(x.sizes());
   }
 
   std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) override {

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace riesz::detail {
+
+/// May x's memory be written over? True if this handle is the only one of x and of its memory, and x is no
+/// leaf that is trained. Autograd then needs x's values no more: what a node saves holds its memory too.
+inline bool held_once(const at::Tensor& x) {
+  return x.use_count() == 1 && x.has_storage() && x.storage().use_count() == 1 &&
+         !(x.is_leaf() && x.requires_grad());
+}
+
+}  // namespace riesz::detail
