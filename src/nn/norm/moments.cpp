@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/vectors/accumulation_type.h"
-#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/node.h"
@@ -32,6 +32,11 @@ Operator sum_of_rows(const Space& X) {
   for (const std::string& axis : sharding_axes(X, X.dims() - 1)) terms = terms.partial(axis);
   return between(terms, copies);
 }
+
+struct RowSum {
+  Space X;
+  Operator sum;
+};
 
 /// Of x, mean, scale, weight and bias. Moves nothing between workers.
 class NormalisedNode : public Node {
@@ -89,7 +94,7 @@ Space beside_last_dim(const std::string& layer, const Space& X) {
   return W;
 }
 
-void check_normalises(const std::string& layer, const Space& X) {
+void check_normalises(std::string_view layer, const Space& X) {
   check_not_partial(layer, X);
   for (const Axis& axis : X.partition().axes()) {
     RIESZ_CHECK(axis.extent == 1 || X.placement(axis.name) != Placement::Copied, layer,
@@ -104,8 +109,12 @@ std::string letters_of(const Space& X) {
 
 at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant) {
   const auto n = static_cast<double>(X.shape().back());
-  thread_local ThreadCache<Space, Operator> kept;
-  const Operator A = kept.of(X, [&] { return sum_of_rows(X); });
+  static auto& plans = *new PlanCache<RowSum>;
+  const auto plan = plans.get([&](const RowSum& made) { return made.X == X; },
+                              [&] {
+                                return RowSum{X, sum_of_rows(X)};
+                              });
+  const Operator& A = plan->sum;
   const at::Tensor all = A(Vector(A.domain(), sums, constant)).local();
   return X.partition().active() ? all.div(n).unsqueeze(-1) : sums;
 }
