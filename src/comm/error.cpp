@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/made.h"
 
 namespace riesz {
 namespace {
@@ -29,6 +30,7 @@ namespace detail {
 void Part::write_text(std::ostream& out, const void* text) { out << static_cast<const char*>(text); }
 
 std::string joined_parts(std::initializer_list<Part> parts) {
+  count_text();
   std::ostringstream out;
   for (const Part& part : parts) part.write(out);
   return out.str();

@@ -4,6 +4,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/given_up_label.h"
+#include "riesz/comm/made.h"
 
 namespace riesz {
 namespace {
@@ -31,7 +32,9 @@ DigestBuilder& DigestBuilder::mix(std::string_view text) {
 }
 
 Label::Label(std::string_view text, DigestBuilder digest)
-    : text_(text.substr(0, kMostTextBytes)), digest_(digest.mix(text).value()) {}
+    : text_(text.substr(0, kMostTextBytes)), digest_(digest.mix(text).value()) {
+  detail::count_text();
+}
 
 const std::shared_ptr<const Label>& no_label() {
   static const auto none = std::make_shared<const Label>("", DigestBuilder());

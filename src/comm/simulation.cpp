@@ -19,6 +19,7 @@ namespace riesz {
 namespace {
 
 bool simulating = false;
+std::uint64_t simulations = 0;
 
 class Arrived final : public Requests {
  public:
@@ -73,6 +74,7 @@ Simulation::Simulation(int rank, int size, Recorder* recorder)
   RIESZ_CHECK(!simulating, "Simulation: one is under way already");
   finish_background();
   simulating = true;
+  ++simulations;
   set_consistency_checks(false);  // the peers say nothing
   communicator_ = set_world_communicator(std::make_unique<Communicator>(
       std::make_unique<NullTransport>(size, TransportSettings::of_environment().ranks_per_host)));
@@ -82,6 +84,8 @@ Simulation::Simulation(int rank, int size, Recorder* recorder)
 }
 
 bool Simulation::running() { return simulating; }
+
+std::uint64_t Simulation::job() { return simulating ? simulations : 0; }
 
 Simulation::~Simulation() {
   try {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace riesz {
@@ -29,6 +30,9 @@ class Simulation {
   /// True while a simulation lives. Code that judges values, such as whether a loss is finite, asks this
   /// first: in a simulation values mean nothing.
   static bool running();
+  /// The number of the job that this process is in now: 0 for the real one, another for each simulation. So
+  /// plans of one job are not taken for those of another.
+  static std::uint64_t job();
 
  private:
   int rank_;  // the real ones, for afterwards

@@ -21,7 +21,8 @@ std::string dotted(const std::string& a, const std::string& b) {
 }  // namespace
 
 Module::Module(OwnerAndName place) : owner_(place.owner), name_(std::move(place.name)) {
-  origin_ = std::make_shared<const Origin>(Origin{path(), Phase::forward});
+  origin_ = std::make_shared<const Origin>(
+      Origin{owner_ == nullptr ? name_ : dotted(owner_->path(), name_), Phase::forward});
   if (owner_ == nullptr) return;
   owner_->children_.push_back(this);
   spaces_ = owner_->spaces_;
@@ -53,8 +54,6 @@ void Module::take_stage() {
 Module::~Module() {
   if (owner_ != nullptr) std::erase(owner_->children_, this);
 }
-
-std::string Module::path() const { return owner_ == nullptr ? name_ : dotted(owner_->path(), name_); }
 
 const ModelSpaces& Module::spaces() const {
   RIESZ_CHECK(

@@ -61,7 +61,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   /// From the root, such as "transformer.h.0.attn"; parts without a name are left out.
-  std::string path() const;
+  const std::string& path() const { return origin_->layer; }
   /// The parts themselves, in the order of their construction.
   const std::vector<Module*>& parts() const { return children_; }
   /// All parameters of this module and below, in order, under their full names.
@@ -136,6 +136,7 @@ class Module {
 
   /// While the result lives, traffic is counted and errors are reported as this module's.
   CallScope call_scope() const { return CallScope(origin_); }
+  const std::shared_ptr<const Origin>& origin() const { return origin_; }
   /// @throws Error naming both spaces unless x is in the domain, if there is one.
   void check_domain(const Vector& x) const;
 

@@ -144,19 +144,19 @@ at::Tensor first_not_finite_there(const Partition& P, const at::Tensor& numbers)
   return all_min(P, axes_of(P), mine.view({1})).squeeze();
 }
 
-at::Tensor check_finite_there(const std::string& what, Store& store, const std::vector<Share>& shares,
-                              const at::Tensor& only_if) {
+at::Tensor check_finite_there(const std::function<std::string()>& what, Store& store,
+                              const std::vector<Share>& shares, const at::Tensor& only_if) {
   const auto none = static_cast<std::int64_t>(shares.size());
   const at::Tensor first = first_not_finite_there(store.partition(), norms_now(store, shares));
   const at::Tensor finite = first.eq(none);
-  throw_later(what, only_if.defined() ? at::where(only_if, first, none) : first, shares);
+  throw_later(what(), only_if.defined() ? at::where(only_if, first, none) : first, shares);
   return only_if.defined() ? finite.logical_and(only_if) : finite;
 }
 
 }  // namespace
 
-at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares,
-                        const at::Tensor& only_if) {
+at::Tensor check_finite(const std::function<std::string()>& what, Store& store,
+                        const std::vector<Share>& shares, const at::Tensor& only_if) {
   const at::NoGradGuard no_gradient;
   if (on_a_device(shares)) return check_finite_there(what, store, shares, only_if);
   const std::optional<std::vector<std::size_t>> changed = store.changed_since_finite(shares);
@@ -165,7 +165,7 @@ at::Tensor check_finite(const std::string& what, Store& store, const std::vector
   if (!changed) {
     if (!shares.empty()) first = std::min(first, least_over(store.partition(), first));
   }
-  if (first != looked_at.size()) throw_not_finite(what, looked_at[first].parameter.name(), false);
+  if (first != looked_at.size()) throw_not_finite(what(), looked_at[first].parameter.name(), false);
   return {};
 }
 

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ at::Tensor norms_there(const std::vector<Share>& shares, double order);
 /// gradients are finite, and `only_if` is true or undefined. An error about gradients is put off
 /// (`check_later`), unless `only_if` is false. The one AllMin is made in any case, for no other worker knows
 /// what a program has changed here.
-at::Tensor check_finite(const std::string& what, Store& store, const std::vector<Share>& shares,
-                        const at::Tensor& only_if);
+at::Tensor check_finite(const std::function<std::string()>& what, Store& store,
+                        const std::vector<Share>& shares, const at::Tensor& only_if);
 
 }  // namespace riesz

@@ -9,17 +9,31 @@
 #include <algorithm>
 
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
+namespace {
+
+Operator sum_over(const Partition& P, std::int64_t numbers) {
+  const Space sums(P, {numbers});
+  Space terms = sums;
+  for (const Axis& axis : P.axes()) terms = terms.partial(axis.name);
+  return between(terms, sums);
+}
+
+}  // namespace
 
 at::Tensor global_sums(const Partition& P, const at::Tensor& mine) {
   if (mine.numel() == 0 || !P.active()) return mine;
   const at::NoGradGuard no_gradient;
-  const Space sums(P, {mine.numel()});
-  Space terms = sums;
-  for (const Axis& axis : P.axes()) terms = terms.partial(axis.name);
-  return between(terms, sums)(Vector(terms, mine)).local();
+  static auto& plans = *new detail::PlanCache<Operator>;
+  const auto sum = plans.get(
+      [&](const Operator& made) {
+        return made.domain().shape().front() == mine.numel() && made.domain().partition() == P;
+      },
+      [&] { return sum_over(P, mine.numel()); });
+  return (*sum)(Vector(sum->domain(), mine)).local();
 }
 
 at::Tensor sum_of_squares_there(const at::Tensor& x) {

@@ -120,7 +120,7 @@ void Optimizer::step() {
   check_reduced();
   const std::vector<Share> shares = store_->shares();
   check_same(shares);
-  const std::string step = concat(name_, ": step ", steps_ + 1);
+  const auto step = [this, number = steps_ + 1] { return concat(name_, ": step ", number); };
   const StorePart* part = nullptr;
   const auto make = [&] {
     finite_ = check_finite(step, *store_, shares, store_->take_goes_on(only_if));
@@ -134,7 +134,7 @@ void Optimizer::step() {
       store_->spread(each.number);
     }
   };
-  said_of_it(make, [&] { return step + (part != nullptr ? names_of(shares, *part) : ""); });
+  said_of_it(make, [&] { return step() + (part != nullptr ? names_of(shares, *part) : ""); });
   if (finite_.defined()) made_.emplace(finite_);
   finite_.reset();
   found_inf_.reset();

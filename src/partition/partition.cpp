@@ -9,7 +9,9 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/label.h"
+#include "riesz/comm/made.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
 
 namespace riesz {
 
@@ -20,6 +22,7 @@ struct Partition::Impl {
   int me;                    // this worker's world rank
   int rank;                  // this worker's rank here, or −1
   bool real;
+  std::uint64_t job;  // that it is of, if it is real
   std::uint64_t digest;
 };
 
@@ -47,11 +50,13 @@ std::uint64_t digest_of(const std::vector<int>& workers, const std::vector<Axis>
 }  // namespace
 
 Partition::Partition(std::vector<int> workers, std::vector<Axis> axes, int me, bool real) {
+  detail::count_partition();
   auto impl = std::make_shared<Impl>();
   impl->workers = std::move(workers);
   impl->axes = std::move(axes);
   impl->me = me;
   impl->real = real;
+  impl->job = real ? Simulation::job() : 0;
   const auto found = std::find(impl->workers.begin(), impl->workers.end(), me);
   impl->rank = found == impl->workers.end() ? -1 : static_cast<int>(found - impl->workers.begin());
   impl->strides.assign(impl->axes.size(), 1);
@@ -246,7 +251,7 @@ std::vector<int> Partition::fibre(int rank, const std::vector<int>& axes) const 
 bool Partition::operator==(const Partition& other) const {
   if (impl_ == other.impl_) return true;
   return impl_->workers == other.impl_->workers && impl_->axes == other.impl_->axes &&
-         impl_->real == other.impl_->real && rank() == other.rank();
+         impl_->real == other.impl_->real && impl_->job == other.impl_->job && rank() == other.rank();
 }
 
 std::string to_string(const Partition& partition) {

@@ -88,8 +88,8 @@ class Partition {
   /// The ranks that agree with `rank` off the axes of these positions, in rank order.
   std::vector<int> fibre(int rank, const std::vector<int>& axes) const;
 
-  /// True for the same workers in the same order, on the same grid, seen by the same worker. So a worker's
-  /// plans can be cached by their spaces.
+  /// True for the same workers in the same order, on the same grid, seen by the same worker of the same job.
+  /// A `Simulation` is another job. So a worker's plans can be cached by their spaces.
   bool operator==(const Partition& other) const;
 
  private:

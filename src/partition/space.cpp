@@ -6,8 +6,19 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/made.h"
+#include "riesz/comm/plan_cache.h"
 
 namespace riesz {
+
+/// The spaces with extents that were made last of one with dims of any extent. A copy begins with none.
+struct Space::Bound {
+  Bound() = default;
+  Bound(const Bound&) {}
+  Bound& operator=(const Bound&) = delete;
+
+  detail::PlanCache<Space> spaces{4};
+};
 
 struct Space::Impl {
   Partition partition;
@@ -17,6 +28,7 @@ struct Space::Impl {
   std::vector<Placement> placements;       // by axis
   std::vector<std::int64_t> local_shape;   // this worker's; filled by Space(Impl)
   bool concrete = false;                   // too
+  Bound bound = {};
 };
 
 namespace {
@@ -71,6 +83,7 @@ Space::Space(Partition partition, std::vector<std::int64_t> shape) {
 }
 
 Space::Space(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+  detail::count_space();
   impl_->local_shape = {0};
   impl_->concrete = std::count(impl_->shape.begin(), impl_->shape.end(), any) == 0;
   bind_zigzags();
@@ -184,6 +197,12 @@ Space Space::with_shape(std::vector<std::int64_t> shape) const {
   if (shape == impl_->shape) return *this;
   RIESZ_CHECK(shape.size() == impl_->shape.size(), "Space::with_shape: ", text_of(shape), " has ",
               shape.size(), " dims, ", riesz::to_string(*this), " has ", dims());
+  if (concrete()) return reshaped(std::move(shape));
+  const auto fits = [&](const Space& made) { return made.shape() == shape; };
+  return *impl_->bound.spaces.get(fits, [&] { return reshaped(shape); });
+}
+
+Space Space::reshaped(std::vector<std::int64_t> shape) const {
   check_extents(shape);
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t unit = impl_->units[dim];
@@ -251,22 +270,23 @@ int Space::dim_of(int axis) const {
 }
 
 Space dual(const Space& X) {
+  const auto& placements = X.impl_->placements;
+  bool differs = std::any_of(placements.begin(), placements.end(),
+                             [](Placement placement) { return dual(placement) != placement; });
+  for (const auto& shards : X.impl_->shards) {
+    for (const Shard& shard : shards) differs = differs || shard.overlaps();
+  }
+  if (!differs) return X;
   auto impl = std::make_shared<Space::Impl>(*X.impl_);
-  bool differs = false;
-  for (Placement& placement : impl->placements) {
-    differs = differs || dual(placement) != placement;
-    placement = dual(placement);
-  }
+  for (Placement& placement : impl->placements) placement = dual(placement);
   for (auto& shards : impl->shards) {
-    for (Shard& shard : shards) {
-      differs = differs || shard.overlaps();
-      if (shard.overlaps()) shard.terms = !shard.terms;
-    }
+    for (Shard& shard : shards) shard.terms = shard.overlaps() && !shard.terms;
   }
-  return differs ? Space(std::move(impl)) : X;
+  return Space(std::move(impl));
 }
 
 std::string to_string(const Space& space) {
+  detail::count_text();
   std::string text;
   for (int dim = 0; dim < space.dims(); ++dim) {
     if (space.shards(dim).empty()) continue;

@@ -112,7 +112,7 @@ void check_one_device(const char* what, const Vector& x, const Vector& y) {
               y.local().device(), "\nbring one to the other's: Vector(y.space(), y.local().to(device))");
 }
 
-void check_not_partial(const std::string& what, const Space& space) {
+void check_not_partial(std::string_view what, const Space& space) {
   for (const Axis& axis : space.partition().axes()) {
     RIESZ_CHECK(space.placement(axis.name) != Placement::Partial, what,
                 " of a vector that is Partial on axis ", axis.name, ", in ", to_string(space),

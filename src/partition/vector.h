@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "riesz/partition/space.h"
@@ -79,7 +80,7 @@ void check_one_device(const char* what, const Vector& x, const Vector& y);
 
 /// Checks that no axis of the space is Partial, and that no split overlaps in terms. @throws Error naming
 /// `what` and the axis or the dim.
-void check_not_partial(const std::string& what, const Space& space);
+void check_not_partial(std::string_view what, const Space& space);
 
 /// The elements of a tensor in `box`, of its own indices: a view.
 at::Tensor narrow(const at::Tensor& tensor, const Box& box);

@@ -4,8 +4,11 @@
 
 #include <ATen/ops/full.h>
 
+#include <optional>
+
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/comm/resolved.h"
 #include "riesz/partition/participation.h"
 #include "riesz/primitives/execution.h"
@@ -15,8 +18,18 @@ namespace riesz {
 
 namespace {
 
-at::Tensor reduce(const char* name, const Partition& partition, const std::vector<std::string>& axes,
-                  const at::Tensor& x, Round::Combination combination) {
+/// One combination of tensors of one size.
+struct Combined {
+  Partition partition;
+  std::vector<std::string> axes;
+  Round::Combination combination;
+  std::int64_t elements;
+  Operation operation;
+  std::optional<Rounds> rounds;  // nothing where this worker has no others to combine with
+};
+
+Combined planned(const char* name, const Partition& partition, const std::vector<std::string>& axes,
+                 std::int64_t elements, Round::Combination combination) {
   std::vector<int> positions;
   std::string text = name;
   for (const int axis : partition.indices(axes)) {
@@ -24,15 +37,28 @@ at::Tensor reduce(const char* name, const Partition& partition, const std::vecto
     text += (positions.empty() ? " over " : ", ") + partition.axis(axis).name;
     positions.push_back(axis);
   }
-  if (positions.empty() || !partition.active()) return x.detach();
-  check_real(text, partition);
   DigestBuilder workers;
   workers.mix(partition.digest());
-  const Rounds rounds = fibre_rounds(partition, positions, partition.rank(), x.numel(), combination,
-                                      Communicator::world().hosts());
-  const Operation operation(name, text, "", workers);
-  count_participation(operation);
-  return execute(operation, rounds, resolved(x.detach()));
+  Combined made{partition, axes, combination, elements, Operation(name, text, "", workers), std::nullopt};
+  if (positions.empty() || !partition.active()) return made;
+  check_real(text, partition);
+  made.rounds = fibre_rounds(partition, positions, partition.rank(), elements, combination,
+                             Communicator::world().hosts());
+  return made;
+}
+
+at::Tensor reduce(const char* name, const Partition& partition, const std::vector<std::string>& axes,
+                  const at::Tensor& x, Round::Combination combination) {
+  static auto& plans = *new detail::PlanCache<Combined>;
+  const auto plan = plans.get(
+      [&](const Combined& made) {
+        return made.elements == x.numel() && made.combination == combination && made.axes == axes &&
+               made.partition == partition;
+      },
+      [&] { return planned(name, partition, axes, x.numel(), combination); });
+  if (!plan->rounds) return x.detach();
+  count_participation(plan->operation);
+  return execute(plan->operation, *plan->rounds, resolved(x.detach()));
 }
 
 at::Tensor as_number(bool flag) { return at::full({1}, flag ? 1 : 0, at::kByte); }

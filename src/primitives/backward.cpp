@@ -119,6 +119,10 @@ void run(Chain& chain, const at::Tensor& token, Roots roots) {
 void backward(const Vector& loss) {
   Chain& chain = current_chain("backward");
   check_loss(loss.space());
+  RIESZ_CHECK(!loss.is_constant(), "backward: the loss, in ", to_string(loss.space()),
+              ", is a constant: it was computed from frozen parameters, integers and constants alone, so no "
+              "gradient goes back from it; train a parameter that it depends on (freeze fewer), or leave "
+              "backward out");
   Roots roots;
   roots.add(loss, {dual(loss.space()), at::ones_like(loss.local())});
   count_pass(chain, {loss});

@@ -12,7 +12,7 @@ namespace riesz {
 /// on every axis. The seed is 1, never 1/p, on every worker of its partition. Collective over all workers
 /// that took part in the current Chain, which starts anew.
 /// @throws Error outside a Chain. @throws Error naming the missing operator if the loss is no Replicated
-/// scalar.
+/// scalar, or is a constant (`Vector::is_constant`), on all workers alike.
 void backward(const Vector& loss);
 
 /// The same for any vectors y in Y, each with a gradient ȳ in Y*. Adds Σ ȳ ∂y/∂x, in X*, to .grad of every

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/check_input.h"
 
+#include <string>
+
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/partition/agreement/alike.h"
 
@@ -14,8 +16,8 @@ void detail::check_input(const Operator& A, const at::Tensor& x) {
   if (consistency_checks() && A.communicates()) check_alike("the input of " + to_string(A), A.domain(), x);
 }
 
-void detail::check_operand(const std::string& what, const Vector& x) {
-  if (consistency_checks()) check_alike(what, x.space(), x.local());
+void detail::check_operand(std::string_view what, const Vector& x) {
+  if (consistency_checks()) check_alike(std::string(what), x.space(), x.local());
 }
 
 }  // namespace riesz

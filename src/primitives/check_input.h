@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <string>
+#include <string_view>
 
 #include "riesz/partition/vector.h"
 #include "riesz/primitives/operator.h"
@@ -22,6 +22,6 @@ void check_input(const Operator& A, const at::Tensor& x);
 /// that communicates. With RIESZ_CHECK=1 workers must have the same x where its space says so. Collective
 /// over its partition.
 /// @throws Error as `check_alike` does
-void check_operand(const std::string& what, const Vector& x);
+void check_operand(std::string_view what, const Vector& x);
 
 }  // namespace riesz::detail

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/made.h"
 #include "riesz/comm/new_tensor.h"
 #include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"
@@ -92,7 +93,7 @@ std::vector<Step> canonical(std::vector<Step> steps) {
         std::find_if(begin, steps.end(), [](const Step& step) { return sort_of(*step) == Sort::other; });
     std::stable_sort(begin, end, [&](const Step& a, const Step& b) {
       if (rank(a) != rank(b)) return rank(a) < rank(b);
-      return rank(a) == 0 && to_string(*a) < to_string(*b);
+      return rank(a) == 0 && a->operation().text < b->operation().text;
     });
     begin = end == steps.end() ? end : end + 1;
   }
@@ -100,7 +101,7 @@ std::vector<Step> canonical(std::vector<Step> steps) {
 }
 
 bool same_step(const Step& a, const Step& b) {
-  if (to_string(*a) != to_string(*b)) return false;
+  if (a->operation().text != b->operation().text) return false;
   if (sort_of(*a) == Sort::change) return true;
   if (sort_of(*a) == Sort::other) {
     return primitives::equivalent(a->domain(), b->domain()) && primitives::equivalent(a->range(), b->range());
@@ -181,6 +182,7 @@ bool operator==(const Operator& A, const Operator& B) {
 }
 
 std::string to_string(const Operator& A) {
+  detail::count_text();
   std::string text;
   for (const Step& step : A.steps()) text += (text.empty() ? "" : ", ") + to_string(*step);
   return text.empty() ? "identity" : text;

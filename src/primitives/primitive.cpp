@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "riesz/comm/made.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/partition/digest.h"
 
@@ -59,6 +60,9 @@ Primitive::Primitive(std::string name, Space domain, Space range, std::vector<in
       axes_(std::move(axes)),
       operation_(operation_of(name, domain_, range_, axes_, parameters)) {}
 
-std::string to_string(const Primitive& primitive) { return primitive.operation().text; }
+std::string to_string(const Primitive& primitive) {
+  detail::count_text();
+  return primitive.operation().text;
+}
 
 }  // namespace riesz

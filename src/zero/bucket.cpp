@@ -22,6 +22,9 @@ Bucket::Bucket(BucketPlan plan, const std::vector<Parameter>& all, int stage, st
   for (const std::size_t k : plan_.parameters) {
     parameters_.push_back(all[k]);
     begins_.push_back(elements);
+    Space use = parameters_.back().space();
+    for (const std::string& axis : plan_.axes) use = use.copied(axis);
+    use_spaces_.push_back(std::move(use));
     elements += c10::multiply_integers(all[k].space().local_shape());
   }
   team_ = Team::along(parameters_.front().space().partition(), plan_.axes, elements);
@@ -57,16 +60,12 @@ void Bucket::copy_values() const {
 
 at::ScalarType Bucket::sum_type() const { return accumulation_type(type()); }
 
-Operation Bucket::operation(const char* what) const {
+const Operation& Bucket::operation(std::string_view what) {
+  if (const auto found = operations_.find(what); found != operations_.end()) return found->second;
   std::string over;
   for (const std::string& axis : plan_.axes) over += (over.empty() ? "" : ", ") + axis;
-  return {what, std::string(what) + " of " + name() + " over " + over};
-}
-
-Space Bucket::use_space(std::size_t k) const {
-  Space use = parameters_[k].space();
-  for (const std::string& axis : plan_.axes) use = use.copied(axis);
-  return use;
+  const std::string counted(what);
+  return operations_.try_emplace(counted, counted, counted + " of " + name() + " over " + over).first->second;
 }
 
 at::Tensor Bucket::shaped(const at::Tensor& flat, std::size_t k) const {
@@ -144,7 +143,7 @@ std::vector<Share> Bucket::shares(bool own_gradients) const {
     const Interval mine = trained(k);
     const std::int64_t size = std::max<std::int64_t>(mine.size(), 0);
     const std::int64_t at = std::max<std::int64_t>(mine.begin - from(), 0);
-    const Space counted = all ? parameters_[k].space() : use_space(k);
+    const Space& counted = all ? parameters_[k].space() : use_space(k);
     const Partition& P = counted.partition();
     Share share{parameters_[k], std::max<std::int64_t>(mine.begin - begins_[k], 0), {}, {}, false};
     share.value = master_.narrow(0, at, size);

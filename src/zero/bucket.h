@@ -5,9 +5,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "riesz/optim/store.h"
@@ -42,7 +45,7 @@ class Bucket {
 
   /// Parameter number k of the bucket: its local part among the whole values, and the space it is used in.
   const at::Tensor& leaf(std::size_t k) const { return leaves_[k].value; }
-  Space use_space(std::size_t k) const;
+  const Space& use_space(std::size_t k) const { return use_spaces_[k]; }
 
   Values& values() { return *values_; }
   const Values& values() const { return *values_; }
@@ -92,7 +95,7 @@ class Bucket {
  private:
   void copy_values() const;
   void count_a_write(std::size_t k);
-  Operation operation(const char* what) const;
+  const Operation& operation(std::string_view what);
   /// Elements of parameter k that this worker trains, of the bucket's.
   Interval trained(std::size_t k) const;
   /// Where those that this worker trains begin.
@@ -102,12 +105,14 @@ class Bucket {
 
   BucketPlan plan_;
   std::vector<Parameter> parameters_;
+  std::vector<Space> use_spaces_;
   std::vector<std::int64_t> begins_;
   Team team_;
   Lifetimes asked_;
   Lifetimes live_;
   std::int64_t kept_up_to_;
 
+  std::map<std::string, Operation, std::less<>> operations_;  // by what they do
   std::optional<Values> values_;
   at::Tensor master_;  // of the piece, in the sums' type: itself where it is of that
   std::optional<Gradients> gradients_;

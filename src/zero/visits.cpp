@@ -5,15 +5,37 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
+#include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/thread_state.h"
 #include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
 
 namespace riesz {
+namespace {
+
+thread_local std::uint64_t line = 0;
+
+/// The number of this thread, and of those of the library's that take turns with it: one of them runs.
+std::uint64_t line_here() {
+  static std::atomic<std::uint64_t> last(0);
+  if (line == 0) line = ++last;
+  return line;
+}
+
+const bool carried = carry_to_threads([]() -> ReopenOnThread {
+  return [makers = line_here()]() -> std::shared_ptr<void> {
+    line = makers;
+    return nullptr;
+  };
+});
+
+}  // namespace
 
 struct Visits::Pass {
   Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
@@ -72,6 +94,23 @@ struct Visits::State {
     std::size_t unit;
   };
   std::optional<Place> where_last;
+
+  /// Who used a unit last, and in which call.
+  struct User {
+    std::uint64_t line = 0;
+    std::weak_ptr<const void> call;
+  };
+  std::mutex mutex;  // of the user: all else is that thread's
+  User user;
+
+  void check_one_at_a_time(const std::string& what) {
+    const std::lock_guard lock(mutex);
+    RIESZ_CHECK(user.line == line_here() || user.call.expired(), "Zero: ", what,
+                " is used in a call of the model while another thread is in a call of it; passes may go on "
+                "in any thread, but one at a time: let the threads take turns, or give each a model and a "
+                "Zero of its own");
+    user = {line_here(), CallScope::outermost()};
+  }
 
   void come_to(std::uint64_t tape, std::size_t unit) {
     const auto call = CallScope::outermost();
@@ -217,6 +256,7 @@ void Visits::forget_ended() {
 }
 
 void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
+  state_->check_one_at_a_time(what);
   state_->say_what_ended();
   Chain* chain = Chain::current();
   if (!at::GradMode::is_enabled()) return state_->use_unrecorded(chain, unit);

@@ -40,7 +40,8 @@ class Visits {
   Visits(std::size_t units, Events events);
 
   /// A unit, whose parameters are on `device`, is about to be used. With gradients recorded it needs a Chain,
-  /// whose backward brings the events. @throws Error without one, naming `what`.
+  /// whose backward brings the events. @throws Error without one, naming `what`; also where another thread is
+  /// in a call in which it used a unit, before anything is said.
   void visit(std::size_t unit, const std::string& what, at::Device device = at::kCPU);
 
   /// Is there a visit of the unit, in any pass, that is not over?

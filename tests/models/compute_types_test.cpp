@@ -9,8 +9,8 @@
 
 #include "plain_min_gpt.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/module.h"
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/module.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"

@@ -51,12 +51,12 @@ std::vector<LayoutCase> layouts() {
   const Partition tp = on({{"tp", p}});
   const Partition sp = on({{"sp", p}});
   LayoutCase all_replicated{.mesh = sp,
-                        .spaces = MinGptSpaces(of::ring(sp), kConfig),
-                        .weights = {"sp"},
-                        .norms = {"sp"},
-                        .up_biases = {"sp"},
-                        .down_biases = {"sp"},
-                        .sequence = "sp"};
+                            .spaces = MinGptSpaces(of::ring(sp), kConfig),
+                            .weights = {"sp"},
+                            .norms = {"sp"},
+                            .up_biases = {"sp"},
+                            .down_biases = {"sp"},
+                            .sequence = "sp"};
   std::vector<LayoutCase> all(4, all_replicated);
   all[0].name = "ring";
   all[1].name = "Ulysses";

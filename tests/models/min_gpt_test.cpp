@@ -140,7 +140,9 @@ TEST(MinGpt, StartsAsGpt2Does) {
 }
 
 TEST(MinGpt, SaysWhatDoesNotFit) {
-  const auto make = [](const models::MinGptConfig& config) { models::MinGpt(spaces::one_d(alone()), config); };
+  const auto make = [](const models::MinGptConfig& config) {
+    models::MinGpt(spaces::one_d(alone()), config);
+  };
   EXPECT_ERROR(make({.heads = 4, .width = 15}), "a width of 15", "no multiple of 4 heads");
   EXPECT_ERROR(make({.layers = 0}), "layers 0", "at least 1");
   models::MinGpt model(spaces::one_d(alone()), kOdd.config);

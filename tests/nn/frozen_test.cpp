@@ -90,15 +90,26 @@ TEST(Frozen, AContractionMovesWhatTheGradientsOfTheOthersNeed) {
     const Traffic of_ybar = traffic_of(form.read(2)), of_x = traffic_of(form.read(0)),
                   of_w = traffic_of(form.read(1));
 
+    const auto said = [&](GradientsWanted wanted) {
+      const int rank = form.read(1).range().partition().rank();
+      Traffic traffic = rank < 0 ? Traffic{} : form.backward_traffic(rank, wanted);
+      traffic.bytes = 8 * traffic.elements;
+      return traffic;
+    };
+    EXPECT_EQ(all.sent, said({}));
+
     const PulledBack frozen = pulled_back(form, x, constant(weight), ybar, {x});
     expect_close(frozen.gradients, {all.gradients[0]});
     EXPECT_EQ(frozen.sent, of_ybar + of_w + traffic_of(adjoint(form.read(0))));
+    EXPECT_EQ(frozen.sent, said({.of_w = false}));
 
     const PulledBack of_data = pulled_back(form, constant(x), weight, ybar, {weight});
     expect_close(of_data.gradients, {all.gradients[1]});
     EXPECT_EQ(of_data.sent, of_ybar + of_x + traffic_of(adjoint(form.read(1))));
+    EXPECT_EQ(of_data.sent, said({.of_x = false}));
 
     EXPECT_EQ(pulled_back(form, constant(x), constant(weight), ybar, {}).sent, Traffic{});
+    EXPECT_EQ(said({.of_x = false, .of_w = false}), Traffic{});
     saved += all.sent.elements - frozen.sent.elements;
   }
   EXPECT_EQ(saved > 0, all_workers().size() > 1);
@@ -266,6 +277,15 @@ TEST(Frozen, ABiasBesideATrainedWeightSendsNothing) {
     };
     EXPECT_EQ((Counters::instance().total() - before).elements, summed(24) + (frozen ? 0 : summed(4)));
   }
+}
+
+TEST(Frozen, BackwardOfAConstantLossIsAnErrorOnAllWorkers) {
+  const Partition some = all_workers().size() > 2 ? all_workers().subset({0, 1}) : all_workers();
+  const Vector x = constant(random_leaf(Space(some, {4}), 1));
+  const Chain chain;
+  const Traffic before = Counters::instance().total();
+  EXPECT_ERROR(backward(sum(x * x)), "backward: the loss", "is a constant", "freeze fewer");
+  EXPECT_EQ(Counters::instance().total(), before);
 }
 
 TEST(Frozen, AConstantWhoseTensorRequiresAGradientIsAnError) {

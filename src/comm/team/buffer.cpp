@@ -7,17 +7,15 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/comm/spin_lock.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/team/collectives.h"
@@ -30,8 +28,7 @@ struct TeamBuffer::Impl {
   std::shared_ptr<TeamWindows> windows;  // on one host, of several members; or nullptr
   TeamChannel channel;                   // between hosts; or nullptr
   at::Tensor local;
-  SpinLock lock;                                            // of
-  std::array<std::shared_ptr<const TeamCall>, 3> recent{};  // by kind
+  detail::PlanCache<TeamCall> calls{256};  // of all buckets that share the buffer
 };
 
 namespace {
@@ -75,14 +72,14 @@ const char* name_of(TeamCall::Kind kind) {
   return "";
 }
 
-bool is_of(const TeamCall& call, const Operation& operation, const PieceOffsets& pieces, std::int64_t from) {
-  return call.from == from && call.pieces == pieces && call.operation.name == operation.name &&
-         call.operation.text == operation.text;
+bool is_of(const TeamCall& call, TeamCall::Kind kind, const Operation& operation, const PieceOffsets& pieces,
+           std::int64_t from) {
+  return call.kind == kind && call.from == from && call.pieces == pieces &&
+         call.operation.name == operation.name && call.operation.text == operation.text;
 }
 
-std::shared_ptr<const TeamCall> new_call(TeamCall::Kind kind, const TeamBuffer::Impl& buffer,
-                                         const Operation& operation, const PieceOffsets& pieces,
-                                         std::int64_t from) {
+TeamCall new_call(TeamCall::Kind kind, const TeamBuffer::Impl& buffer, const Operation& operation,
+                  const PieceOffsets& pieces, std::int64_t from) {
   const bool ascend = std::is_sorted(pieces.begin(), pieces.end());
   RIESZ_CHECK(pieces.size() == buffer.team->size() + 1 && pieces.front() >= 0 && ascend, operation.text,
               ": pieces that begin at ", "[", list_text(pieces), "]", " for a team of ", buffer.team->size(),
@@ -94,23 +91,15 @@ std::shared_ptr<const TeamCall> new_call(TeamCall::Kind kind, const TeamBuffer::
   const std::string where = from < 0 ? "" : concat(" from pieces at element ", from);
   const std::string more =
       concat(" (", name_of(kind), " of ", pieces.back() - pieces.front(), " elements", where, ")");
-  return std::make_shared<const TeamCall>(
-      TeamCall{kind, Operation(operation.name, operation.text, more, details), pieces, from});
+  return {kind, Operation(operation.name, operation.text, more, details), pieces, from};
 }
 
 /// `from`: as in TeamCall.
 TeamCollectiveSpec task_of(TeamCall::Kind kind, TeamBuffer::Impl& buffer, const Operation& operation,
                            const PieceOffsets& pieces, std::int64_t from = -1) {
-  std::shared_ptr<const TeamCall> call;
-  {
-    const std::scoped_lock guard(buffer.lock);
-    call = buffer.recent[static_cast<std::size_t>(kind)];
-  }
-  if (call == nullptr || !is_of(*call, operation, pieces, from)) {
-    call = new_call(kind, buffer, operation, pieces, from);
-    const std::scoped_lock guard(buffer.lock);
-    buffer.recent[static_cast<std::size_t>(kind)] = call;
-  }
+  auto call =
+      buffer.calls.get([&](const TeamCall& made) { return is_of(made, kind, operation, pieces, from); },
+                       [&] { return new_call(kind, buffer, operation, pieces, from); });
   return {std::move(call), buffer.team, buffer.position, buffer.local, buffer.windows, buffer.channel};
 }
 

@@ -13,11 +13,12 @@
 #include <memory>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/attention/local.h"
 #include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
 #include "riesz/nn/vectors/elsewhere.h"
-#include "riesz/nn/vectors/thread_cache.h"
+#include "riesz/nn/vectors/following_space.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/check_input.h"
@@ -66,15 +67,34 @@ void check_mask(const Vector& mask, const Partition& Q) {
     check_not_partial("attention: a mask of booleans", mask.space());
 }
 
+/// How a mask is read where these queries and keys are.
+struct MaskRead {
+  Space queries, keys;
+  Operator read;
+};
+
+template <typename Make>
+Operator mask_read(detail::PlanCache<MaskRead>& plans, const detail::AttentionPlan& plan, const Space& M,
+                   const Make& make) {
+  return plans
+      .get(
+          [&](const MaskRead& made) {
+            return made.read.domain() == M && made.queries == plan.queries && made.keys == plan.keys;
+          },
+          [&] {
+            return MaskRead{plan.queries, plan.keys, make()};
+          })
+      ->read;
+}
+
 /// The mask read beside the probabilities; undefined if there is none.
 at::Tensor mask_beside(const detail::AttentionPlan& plan, const std::optional<Vector>& mask) {
   if (!mask) return {};
   check_mask(*mask, plan.queries.partition());
   detail::check_operand("attention: the mask", *mask);
-  thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
+  static auto& plans = *new detail::PlanCache<MaskRead>;
   const Space& M = mask->space();
-  const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] { return between(M, plan.beside(M)); });
-  return read(*mask).local();
+  return mask_read(plans, plan, M, [&] { return between(M, plan.beside(M)); })(*mask).local();
 }
 
 void check_seen(const Vector& seen, const Partition& Q) {
@@ -91,9 +111,9 @@ at::Tensor seen_keys(const detail::AttentionPlan& plan, const std::optional<Vect
   if (!seen) return {};
   check_seen(*seen, plan.queries.partition());
   detail::check_operand("attention: .seen", *seen);
-  thread_local detail::ThreadCache<std::array<Space, 3>, Operator> kept;
+  static auto& plans = *new detail::PlanCache<MaskRead>;
   const Space& M = seen->space();
-  const Operator& read = kept.of({plan.queries, plan.keys, M}, [&] {
+  const Operator read = mask_read(plans, plan, M, [&] {
     const Space keys = plan.seen_keys();
     RIESZ_CHECK(M.shape() == keys.shape(), "attention: .seen in\n  ", to_string(M),
                 "\nsays which keys of each sequence are seen, so it is of (B, S), here ",
@@ -152,10 +172,10 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
     const bool of_kv = k.is_constant() && v.is_constant();
     const at::Tensor kv = active ? at::stack({k.local(), v.local()})
                                  : detail::elsewhere(k.space(), {k.local(), v.local()}, of_kv).local();
-    return {
-        q.space(),
-        attend_packed(prepared, q.local(), {detail::packed(k.space()), kv, of_kv}, masks, settings, constant),
-        constant};
+    return {q.space(),
+            attend_packed(prepared, q.local(), {prepared->read_packed.domain(), kv, of_kv}, masks, settings,
+                          constant),
+            constant};
   }
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
   if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values}, constant);
@@ -173,13 +193,14 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
   const std::vector<std::string> axes = sharding_axes(S, 0);
   RIESZ_CHECK(axes.empty(), "attention: axis ", axes.front(), " shards dim 0, q, k and v, of ", to_string(S),
               "; each worker needs all three: bring them there with between(X, Y)");
-  const Space Q = select_dims(S, {1, 2, 3, 4});
+  static auto& plans = *new detail::PlanCache<detail::FollowingSpace>;
+  const Space Q = detail::following(plans, S, {}, [&] { return select_dims(S, {1, 2, 3, 4}); })->Y;
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(Q, Q);
   const AttentionSettings settings(options, Q);
   const Masks masks(prepared->plan, options);
   const bool constant = all_constant({qkv}, options);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
-    const Vector packed(detail::packed(Q), kv, qkv.is_constant());
+    const Vector packed(prepared->read_packed.domain(), kv, qkv.is_constant());
     return Vector(Q, attend_packed(prepared, q, packed, masks, settings, constant), constant);
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());

@@ -2,22 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/prepared.h"
 
-#include "riesz/nn/vectors/shared_cache.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
 namespace {
 
 constexpr int kSequence = 1;
-constexpr std::size_t kKept = 32;
 
-struct BetweenSpaces {
-  Space Q;
-  Space K;
-  bool operator==(const BetweenSpaces&) const = default;
-};
-
-std::shared_ptr<const PreparedAttention> made(const Space& Q, const Space& K) {
+PreparedAttention prepared_for(const Space& Q, const Space& K) {
   const AttentionPlan plan = plan_attention(Q, K);
   const Space KV = packed(plan.keys);
   const Partition& P = Q.partition();
@@ -37,14 +30,16 @@ std::shared_ptr<const PreparedAttention> made(const Space& Q, const Space& K) {
       prepared.columns.push_back(at.boxes(P.rank())[1 + kSequence]);
     }
   }
-  return std::make_shared<const PreparedAttention>(std::move(prepared));
+  return prepared;
 }
 
 }  // namespace
 
 std::shared_ptr<const PreparedAttention> prepared_attention(const Space& Q, const Space& K) {
-  static auto& recent = *new SharedCache<BetweenSpaces, std::shared_ptr<const PreparedAttention>>(kKept);
-  return recent.get({Q, K}, [&] { return made(Q, K); });
+  static auto& plans = *new PlanCache<PreparedAttention>;
+  return plans.get(
+      [&](const PreparedAttention& made) { return made.plan.queries == Q && made.read.domain() == K; },
+      [&] { return prepared_for(Q, K); });
 }
 
 }  // namespace riesz::detail

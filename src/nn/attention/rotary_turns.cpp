@@ -14,21 +14,20 @@
 #include <vector>
 
 #include "riesz/comm/on_device.h"
-#include "riesz/nn/vectors/shared_cache.h"
+#include "riesz/comm/plan_cache.h"
 
 namespace riesz::detail {
 namespace {
 
 constexpr std::size_t kKept = 16;
 
-struct TurnsOf {
+struct KeptTurns {
   Intervals held;
   RotaryOptions options;
   at::ScalarType type;
   at::Device device;
   c10::StreamId stream;  // in whose order they come there
-
-  bool operator==(const TurnsOf&) const = default;
+  RotaryTurns turns;
 };
 
 c10::StreamId stream_of(at::Device device) {
@@ -61,9 +60,16 @@ RotaryTurns made(const Intervals& held, const RotaryOptions& options, const at::
 }  // namespace
 
 RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, const at::TensorOptions& type) {
-  static auto& recent = *new SharedCache<TurnsOf, RotaryTurns>(kKept);  // lives as long as devices do
-  return recent.get({held, options, type.dtype().toScalarType(), type.device(), stream_of(type.device())},
-                    [&] { return made(held, options, type); });
+  static auto& all = *new PlanCache<KeptTurns>(kKept);  // lives as long as devices do
+  const at::ScalarType scalar = type.dtype().toScalarType();
+  const c10::StreamId stream = stream_of(type.device());
+  const auto kept = all.get(
+      [&](const KeptTurns& each) {
+        return each.held == held && each.options == options && each.type == scalar &&
+               each.device == type.device() && each.stream == stream;
+      },
+      [&] { return KeptTurns{held, options, scalar, type.device(), stream, made(held, options, type)}; });
+  return kept->turns;
 }
 
 }  // namespace riesz::detail

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/contraction/deferral.h"
 #include "riesz/nn/contraction/faces.h"
 #include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/shared_read.h"
-#include "riesz/nn/vectors/shared_cache.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
 
@@ -185,13 +185,12 @@ ContractionPlan plan_of(const std::string& spec, const Space& X, const Space& W,
   return detail::plan_contraction(indices, X, W, detail::bind(indices, X, W, Y), options);
 }
 
-/// What a plan of `contract` follows from.
-struct Call {
+/// A plan of `contract`, and what else it follows from: Y and the options as they were given.
+struct PlanOfCall {
   std::string spec;
-  Space X, W, Y;
+  Space Y;
   ContractionOptions options;
-
-  bool operator==(const Call&) const = default;
+  Contraction form;
 };
 
 }  // namespace
@@ -213,7 +212,9 @@ const Operator& Contraction::read(int operand) const {
 
 Traffic Contraction::forward_traffic(int rank) const { return detail::forward_traffic(*plan_, rank); }
 
-Traffic Contraction::backward_traffic(int rank) const { return detail::backward_traffic(*plan_, rank); }
+Traffic Contraction::backward_traffic(int rank, GradientsWanted wanted) const {
+  return detail::backward_traffic(*plan_, rank, wanted);
+}
 
 bool Contraction::communicates() const {
   return read(0).communicates() || read(1).communicates() || read(2).communicates();
@@ -273,10 +274,16 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
 
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options) {
-  constexpr std::size_t kKept = 32;
-  static auto& kept = *new detail::SharedCache<Call, Contraction>(kKept);  // others may contract at the end
-  const Call call{spec, x.space(), w.space(), Y, options};
-  return kept.get(call, [&] { return Contraction(spec, call.X, call.W, Y, options); })(x, w);
+  static auto& plans = *new detail::PlanCache<PlanOfCall>;
+  const auto plan = plans.get(
+      [&](const PlanOfCall& made) {
+        return made.spec == spec && made.Y == Y && made.options == options &&
+               made.form.read(0).domain() == x.space() && made.form.read(1).domain() == w.space();
+      },
+      [&] {
+        return PlanOfCall{spec, Y, options, Contraction(spec, x.space(), w.space(), Y, options)};
+      });
+  return plan->form(x, w);
 }
 
 }  // namespace riesz

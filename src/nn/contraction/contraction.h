@@ -46,6 +46,13 @@ struct ContractionOptions {
   bool operator==(const ContractionOptions&) const = default;
 };
 
+/// The operands that a gradient goes back to: those that are no constants (`Vector::is_constant`). A frozen
+/// weight has none.
+struct GradientsWanted {
+  bool of_x = true;
+  bool of_w = true;
+};
+
 /// The parallel index of each axis of the grid; '-' for none.
 using Parallel = std::map<std::string, char>;
 
@@ -93,10 +100,10 @@ class Contraction {
   const Operator& read(int operand) const;
   /// Whether any face moves anything.
   bool communicates() const;
-  /// Traffic that leaves the worker of `rank` of W's partition in the value, and in both gradients with ȳ
-  /// read once. Where several contractions share the read of x, only one of them sends it.
+  /// Traffic that leaves the worker of `rank` of W's partition in the value, and in the gradients that are
+  /// `wanted`, with ȳ read once. Where several contractions share the read of x, only one of them sends it.
   Traffic forward_traffic(int rank) const;
-  Traffic backward_traffic(int rank) const;
+  Traffic backward_traffic(int rank, GradientsWanted wanted = {}) const;
 
   /// Computes y = Σ x·w in Y. Differentiable any number of times; collective over the operands' partitions.
   /// Saves its operands as given, so gathered values do not live until backward unless the options keep them.
@@ -123,8 +130,8 @@ class Contraction {
 /// first worker computes it. On several axes each move names its own.
 std::string to_string(const Contraction& contraction);
 
-/// Contraction(spec, x.space(), w.space(), Y, options)(x, w). The plans of the last 32 different calls are
-/// kept.
+/// Contraction(spec, x.space(), w.space(), Y, options)(x, w). The last 64 plans are kept, and
+/// threads share them.
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options = {});
 

@@ -46,10 +46,13 @@ Traffic forward_traffic(const ContractionPlan& plan, int rank) {
   return reading(plan, 0, rank) + reading(plan, 1, rank) + writing(plan, 2, rank);
 }
 
-Traffic backward_traffic(const ContractionPlan& plan, int rank) {
-  Traffic sum = reading(plan, 2, rank) + writing(plan, 0, rank) + writing(plan, 1, rank);
-  if (!plan.options.keep_x) sum += reading(plan, 0, rank);
-  if (!plan.options.keep_w) sum += reading(plan, 1, rank);
+Traffic backward_traffic(const ContractionPlan& plan, int rank, GradientsWanted wanted) {
+  if (!wanted.of_x && !wanted.of_w) return {};
+  Traffic sum = reading(plan, 2, rank);
+  if (wanted.of_x) sum += writing(plan, 0, rank);
+  if (wanted.of_w) sum += writing(plan, 1, rank);
+  if (wanted.of_w && !plan.options.keep_x) sum += reading(plan, 0, rank);
+  if (wanted.of_x && !plan.options.keep_w) sum += reading(plan, 1, rank);
   return sum;
 }
 

@@ -58,8 +58,8 @@ Parallel cheapest_parallel(const Indices& indices, const Space& X, const Space& 
 ContractionPlan plan_contraction(const Indices& indices, const Space& X, const Space& W, const Space& Y,
                                  const ContractionOptions& options = {});
 
-/// Traffic that leaves the worker of `rank` of W's partition in the value, and in both gradients.
+/// Traffic that leaves the worker of `rank` of W's partition in the value, and in the gradients wanted.
 Traffic forward_traffic(const ContractionPlan& plan, int rank);
-Traffic backward_traffic(const ContractionPlan& plan, int rank);
+Traffic backward_traffic(const ContractionPlan& plan, int rank, GradientsWanted wanted = {});
 
 }  // namespace riesz::detail

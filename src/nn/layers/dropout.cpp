@@ -13,7 +13,7 @@
 
 namespace riesz {
 
-Dropout::Dropout(OwnerAndName place, double p) : Layer(std::move(place)), p_(p) {
+Dropout::Dropout(OwnerAndName place, double p) : Layer(std::move(place)), named_("dropout " + path()), p_(p) {
   RIESZ_CHECK(p >= 0 && p < 1, "Dropout ", path(), ": a probability of ", p,
               "; it is at least 0 and below 1");
 }
@@ -48,7 +48,7 @@ detail::DropoutDraws Dropout::drawn(const std::vector<std::int64_t>& shape, cons
 Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
   const Space& X = x.space();
-  check_not_partial("dropout " + path(), X);
+  check_not_partial(named_, X);
   if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
   return {X, detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank()))), x.is_constant()};
 }

@@ -36,6 +36,7 @@ class Dropout : public Layer<Dropout> {
   std::string describe() const override;
 
  private:
+  std::string named_;  // in errors
   double p_;
 };
 

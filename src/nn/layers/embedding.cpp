@@ -79,7 +79,9 @@ Embedding::Embedding(Module& owner, const std::string& name, const std::string& 
                 initial) {}
 
 Embedding::Embedding(OwnerAndName place, const Space& X, const Space& W, const Space& Y, Initial initial)
-    : Layer(std::move(place)), weight_(parameter("weight", W, {initial})) {
+    : Layer(std::move(place)),
+      ids_named_("Embedding " + path() + ": the vector of ids"),
+      weight_(parameter("weight", W, {initial})) {
   set_domain(X), set_range(Y);
   bool fits = W.dims() == 2 && Y.dims() == X.dims() + 1 && Y.shape().back() == W.shape()[1];
   for (std::size_t dim = 0; fits && dim < X.shape().size(); ++dim) {
@@ -98,9 +100,10 @@ void Embedding::check_ids(const Vector& ids) const {
   if (!ids.space().partition().active()) return;
   const std::int64_t vocabulary = weight_.space().shape()[0];
   const bool none = ids.space().numel() == 0;
-  detail::check_extremes(ids, [vocabulary, none, path = path()](const detail::Extremes& of_all) {
+  // By the call's origin, for it may come when the layer is gone.
+  detail::check_extremes(ids, [vocabulary, none, here = origin()](const detail::Extremes& of_all) {
     const auto [least, greatest] = of_all;
-    RIESZ_CHECK(none || (least >= 0 && greatest < static_cast<double>(vocabulary)), "Embedding ", path,
+    RIESZ_CHECK(none || (least >= 0 && greatest < static_cast<double>(vocabulary)), "Embedding ", here->layer,
                 ": the id ", static_cast<std::int64_t>(least < 0 ? least : greatest),
                 " is outside the vocabulary of ", vocabulary);
   });
@@ -130,7 +133,7 @@ Vector Embedding::forward(const Vector& ids) {
       },
       [&] { return planned(X, w.space()); });
   check_one_device("Embedding", ids, w);
-  detail::check_operand("Embedding " + path() + ": the vector of ids", ids);
+  detail::check_operand(ids_named_, ids);
   check_ids(ids);
   const Vector read_ids = plan->read_ids(ids);
   const Vector rows = plan->form.read(1)(w);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/contraction/contraction.h"
-#include "riesz/nn/contraction/kept_plans.h"
 #include "riesz/nn/module.h"
 
 namespace riesz {
@@ -38,13 +38,14 @@ class Embedding : public Layer<Embedding> {
   void check_ids(const Vector& ids) const;
   at::Tensor look_up(const at::Tensor& ids, const Vector& rows) const;
 
+  std::string ids_named_;  // in errors
   Parameter weight_;
   struct Plan {
     Contraction form;
     Operator read_ids;
   };
   Plan planned(const Space& X, const Space& W) const;
-  detail::KeptPlans<Plan> plans_;
+  detail::PlanCache<Plan> plans_{4};
 };
 
 }  // namespace riesz

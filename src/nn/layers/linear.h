@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/contraction/contraction.h"
-#include "riesz/nn/contraction/kept_plans.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/module.h"
 
@@ -86,7 +86,7 @@ class Linear : public Layer<Linear> {
   std::optional<Parameter> bias_;
   bool terms_ = false;
   ContractionOptions options_;
-  detail::KeptPlans<Contraction> plans_;
+  detail::PlanCache<Contraction> plans_{4};
 };
 
 }  // namespace riesz

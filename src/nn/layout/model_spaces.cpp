@@ -69,12 +69,11 @@ ModelSpaces::ModelSpaces(const Stages& stages) : ModelSpaces(stages.spaces(stage
 }
 
 const Dim& ModelSpaces::dim(char letter) const {
-  const auto found = roles_.find(letter);
+  if (const auto found = roles_.find(letter); found != roles_.end()) return found->second;
   std::string known;
   for (const auto& [other, dim] : roles_)
     known += concat(known.empty() ? "" : ", ", other, " (", to_string(dim.role), ")");
-  RIESZ_CHECK(found != roles_.end(), "the letter ", letter, " has no role in this model, which has ", known);
-  return found->second;
+  throw_error(concat("the letter ", letter, " has no role in this model, which has ", known));
 }
 
 char ModelSpaces::letter(Role role) const {
@@ -138,6 +137,7 @@ ModelSpaces ModelSpaces::with(Place place, const std::string& letters, const Spa
   check_extents(letters, X);
   ModelSpaces other = *this;
   other.given_.insert_or_assign({place, letters}, X);
+  other.made_ = std::make_shared<AllMade>();
   return other;
 }
 
@@ -149,6 +149,15 @@ ModelSpaces ModelSpaces::with_weight(const std::string& spec, const Space& W) co
 }
 
 Space ModelSpaces::space(const std::string& letters, Place place) const {
+  return made_
+      ->get([&](const Made& made) { return made.place == place && made.letters == letters; },
+            [&] {
+              return Made{place, letters, made_space(letters, place)};
+            })
+      ->X;
+}
+
+Space ModelSpaces::made_space(const std::string& letters, Place place) const {
   const auto given = given_.find({place, letters});
   if (given != given_.end()) return given->second;
   std::vector<std::int64_t> shape;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/layout/layout.h"
 #include "riesz/partition/space.h"
 
@@ -69,8 +70,16 @@ class ModelSpaces {
   std::string describe() const;
 
  private:
+  struct Made {
+    Place place;
+    std::string letters;
+    Space X;
+  };
+  using AllMade = detail::PlanCache<Made>;
+
   void check_extents(const std::string& letters, const Space& X) const;
   Space space(const std::string& letters, Place place) const;
+  Space made_space(const std::string& letters, Place place) const;
   Space with_sequence(Space X, int dim, Place place) const;
   Space with_key_value_heads(Space X, int dim, Place place) const;
   /// The axes that the mesh has, among these.
@@ -83,6 +92,7 @@ class ModelSpaces {
   std::map<std::pair<Place, std::string>, Space> given_;
   std::map<std::string, Space> given_weights_;
   std::shared_ptr<const Stages> stages_;
+  std::shared_ptr<AllMade> made_ = std::make_shared<AllMade>();
 };
 
 }  // namespace riesz

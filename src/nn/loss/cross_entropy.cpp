@@ -28,6 +28,7 @@
 #include "riesz/nn/loss/shares.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/extremes.h"
+#include "riesz/nn/vectors/following_space.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -38,9 +39,13 @@ namespace {
 
 /// The logits' space without the vocabulary.
 Space rows_space(const Space& S) {
-  std::vector<int> dims;
-  for (int dim = 0; dim + 1 < S.dims(); ++dim) dims.push_back(dim);
-  return select_dims(S, dims);
+  static auto& plans = *new detail::PlanCache<detail::FollowingSpace>;
+  const auto made = [&] {
+    std::vector<int> dims;
+    for (int dim = 0; dim + 1 < S.dims(); ++dim) dims.push_back(dim);
+    return select_dims(S, dims);
+  };
+  return detail::following(plans, S, {}, made)->Y;
 }
 
 void check_fit(const Space& logits, const Space& targets, const CrossEntropyOptions& options) {
@@ -143,12 +148,22 @@ at::Tensor losses_with_nan(const at::Tensor& losses, const at::Tensor& targets, 
 const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, std::int64_t, std::int64_t)>
     losses_that_count{losses_of_good_targets, losses_with_nan};
 
+struct RowShares {
+  Space S;
+  Operator sum;
+};
+
 /// The workers' shares of two numbers a row, added over the axes that shard the vocabulary.
 at::Tensor sum_of_shares(const Space& S, const std::vector<std::string>& axes, const at::Tensor& shares) {
-  const Space whole = insert_dim(rows_space(S), 0, 2);
-  Space terms = whole;
-  for (const std::string& axis : axes) terms = terms.partial(axis);
-  return between(terms, whole)(Vector(terms, shares)).local();
+  static auto& plans = *new detail::PlanCache<RowShares>;
+  const auto plan = plans.get([&](const RowShares& made) { return made.S == S; },
+                              [&] {
+                                const Space whole = insert_dim(rows_space(S), 0, 2);
+                                Space terms = whole;
+                                for (const std::string& axis : axes) terms = terms.partial(axis);
+                                return RowShares{S, between(terms, whole)};
+                              });
+  return plan->sum(Vector(plan->sum.domain(), shares)).local();
 }
 
 /// The loss of each row. Σ exp and the wanted logit are taken relative to the row's greatest logit, so that

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "riesz/partition/vector.h"
@@ -20,6 +21,6 @@ Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const 
 
 /// @throws Error naming `what`, the space and the axis or dim where an element would count more than once.
 /// That is so if S is Partial or Copied on an axis, or a split overlaps.
-void check_counts_once(const std::string& what, const Space& S);
+void check_counts_once(std::string_view what, const Space& S);
 
 }  // namespace riesz::detail

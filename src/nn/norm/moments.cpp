@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/vectors/accumulation_type.h"
-#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/node.h"
@@ -37,6 +37,11 @@ at::Tensor value_of(const at::Tensor& x, const Normalisation& by) {
   const at::Tensor y = centred(x, by.mean).mul(by.scale).mul_(by.weight);
   return (by.bias.defined() ? y.add_(by.bias) : y).to(x.scalar_type());
 }
+
+struct RowSum {
+  Space X;
+  Operator sum;
+};
 
 /// Of x, mean, scale, weight and bias. Moves nothing between workers. It gives its output again; for that it
 /// has copies of weight and bias, whose memory may be elsewhere then.
@@ -102,7 +107,7 @@ Space beside_last_dim(const std::string& layer, const Space& X) {
   return W;
 }
 
-void check_normalises(const std::string& layer, const Space& X) {
+void check_normalises(std::string_view layer, const Space& X) {
   check_not_partial(layer, X);
   for (const Axis& axis : X.partition().axes()) {
     RIESZ_CHECK(axis.extent == 1 || X.placement(axis.name) != Placement::Copied, layer,
@@ -117,8 +122,12 @@ std::string letters_of(const Space& X) {
 
 at::Tensor row_mean(const Space& X, const at::Tensor& sums, bool constant) {
   const auto n = static_cast<double>(X.shape().back());
-  thread_local ThreadCache<Space, Operator> kept;
-  const Operator A = kept.of(X, [&] { return sum_of_rows(X); });
+  static auto& plans = *new PlanCache<RowSum>;
+  const auto plan = plans.get([&](const RowSum& made) { return made.X == X; },
+                              [&] {
+                                return RowSum{X, sum_of_rows(X)};
+                              });
+  const Operator& A = plan->sum;
   const at::Tensor all = A(Vector(A.domain(), sums, constant)).local();
   return X.partition().active() ? all.div(n).unsqueeze(-1) : sums;
 }

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <string>
+#include <string_view>
 
 #include "riesz/partition/space.h"
 
@@ -15,7 +16,7 @@ namespace riesz::detail {
 Space beside_last_dim(const std::string& layer, const Space& X);
 
 /// @throws Error naming `layer`, the space and the axis if X is Partial or Copied on it.
-void check_normalises(const std::string& layer, const Space& X);
+void check_normalises(std::string_view layer, const Space& X);
 
 /// A letter for each dim of X, as what stands beside it is named.
 std::string letters_of(const Space& X);

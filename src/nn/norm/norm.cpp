@@ -39,8 +39,9 @@ LayerNorm::LayerNorm(Module& owner, const std::string& name, const std::string& 
 
 LayerNorm::LayerNorm(OwnerAndName place, const Space& X, double epsilon)
     : Layer(std::move(place)),
+      named_("LayerNorm " + path()),
       epsilon_(epsilon),
-      weight_(parameter("weight", detail::beside_last_dim("LayerNorm " + path(), X), {Initial::ones()})),
+      weight_(parameter("weight", detail::beside_last_dim(named_, X), {Initial::ones()})),
       bias_(parameter("bias", weight_.space(), {Initial::zeros()})),
       letters_(detail::letters_of(X)) {
   set_domain(X), set_range(X);
@@ -48,7 +49,7 @@ LayerNorm::LayerNorm(OwnerAndName place, const Space& X, double epsilon)
 
 Vector LayerNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  detail::check_normalises("LayerNorm " + path(), X);
+  detail::check_normalises(named_, X);
   const Vector w = weight_.value();
   check_one_device("LayerNorm", x, w);
   const at::Tensor weight = beside_rows("LayerNorm", detail::BesideAs::product, X, letters_, w);
@@ -73,15 +74,16 @@ RmsNorm::RmsNorm(Module& owner, const std::string& name, const std::string& lett
 
 RmsNorm::RmsNorm(OwnerAndName place, const Space& X, double epsilon)
     : Layer(std::move(place)),
+      named_("RmsNorm " + path()),
       epsilon_(epsilon),
-      weight_(parameter("weight", detail::beside_last_dim("RmsNorm " + path(), X), {Initial::ones()})),
+      weight_(parameter("weight", detail::beside_last_dim(named_, X), {Initial::ones()})),
       letters_(detail::letters_of(X)) {
   set_domain(X), set_range(X);
 }
 
 Vector RmsNorm::forward(const Vector& x) {
   const Space& X = x.space();
-  detail::check_normalises("RmsNorm " + path(), X);
+  detail::check_normalises(named_, X);
   const Vector w = weight_.value();
   check_one_device("RmsNorm", x, w);
   const at::Tensor weight = beside_rows("RmsNorm", detail::BesideAs::product, X, letters_, w);

@@ -29,6 +29,7 @@ class LayerNorm : public Layer<LayerNorm> {
   std::string describe() const override;
 
  private:
+  std::string named_;  // in errors
   double epsilon_;
   Parameter weight_;
   Parameter bias_;
@@ -49,6 +50,7 @@ class RmsNorm : public Layer<RmsNorm> {
   std::string describe() const override;
 
  private:
+  std::string named_;  // in errors
   double epsilon_;
   Parameter weight_;
   std::string letters_;  // of x's dims

@@ -53,19 +53,15 @@ std::vector<std::size_t> first_copies(const std::vector<Vector>& xs) {
 std::uint64_t times_taken_part() { return participation_count() + StageScope::entered(); }
 
 /// In a region nothing is known: its second run keeps what its first did.
-std::shared_ptr<const KnownRanges::Known> KnownRanges::find(const CallOf& call) const {
+std::shared_ptr<const KnownRanges::Known> KnownRanges::find(const CallOf& call) {
   if (InRegion::name() != nullptr) return nullptr;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [of, known] : known_)
-    if (of == call) return known;
-  return nullptr;
+  return known_.find([&](const Known& known) { return known.call == call; });
 }
 
-void KnownRanges::keep(CallOf call, Known known) {
+void KnownRanges::keep(Known known) {
   if (InRegion::name() != nullptr) return;
-  const std::lock_guard lock(mutex_);
-  if (known_.size() == kMost) known_.pop_front();
-  known_.emplace_back(std::move(call), std::make_shared<const Known>(std::move(known)));
+  const auto made = std::make_shared<const Known>(std::move(known));
+  known_.keep([&](const Known& other) { return other.call == made->call; }, made);
 }
 
 }  // namespace riesz::detail

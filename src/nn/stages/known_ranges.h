@@ -5,9 +5,7 @@
 #include <any>
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/plan_cache.h"
 #include "riesz/nn/stages/each_vector.h"
 #include "riesz/partition/vector.h"
 
@@ -109,22 +108,21 @@ class KnownRanges {
     Result kept = result;
     each_vector(kept, note);
     each_vector(kept, [](Vector& x) { x = anew(x); });
-    keep(std::move(call), {std::move(kept), first_copies(vectors)});
+    keep({std::move(call), std::move(kept), first_copies(vectors)});
     return result;
   }
 
  private:
-  static constexpr std::size_t kMost = 16;
   struct Known {
+    CallOf call;
     std::any result;
     std::vector<std::size_t> first_copies;  // among the arguments' vectors, then the result's
   };
 
-  std::shared_ptr<const Known> find(const CallOf& call) const;
-  void keep(CallOf call, Known known);
+  std::shared_ptr<const Known> find(const CallOf& call);
+  void keep(Known known);
 
-  mutable std::mutex mutex_;
-  std::deque<std::pair<CallOf, std::shared_ptr<const Known>>> known_;
+  PlanCache<Known> known_{16};
 };
 
 }  // namespace riesz::detail

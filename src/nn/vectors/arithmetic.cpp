@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/thread_cache.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -110,13 +110,15 @@ Vector product(const char* what, const Vector& x, const Vector& y,
   const Space& Y = y.space();
   const bool constant = x.is_constant() && y.is_constant();
   if (X == Y && !is_sum(X)) return {X, op(x.local(), y.local()), constant};
-  thread_local detail::ThreadCache<std::pair<Space, Space>, Reads> kept;
-  const Reads& reads = kept.of({X, Y}, [&]() -> Reads {
-    check_product(what, X, Y);
-    return {between(X, as_factor(X, Y)), between(Y, as_factor(Y, X)), joined(X, Y)};
-  });
-  const at::Tensor left = reads.x(x).local();
-  return {reads.product, op(left, reads.y(y).local()), constant};
+  static auto& plans = *new detail::PlanCache<Reads>;
+  const auto reads =
+      plans.get([&](const Reads& made) { return made.x.domain() == X && made.y.domain() == Y; },
+                [&]() -> Reads {
+                  check_product(what, X, Y);
+                  return {between(X, as_factor(X, Y)), between(Y, as_factor(Y, X)), joined(X, Y)};
+                });
+  const at::Tensor left = reads->x(x).local();
+  return {reads->product, op(left, reads->y(y).local()), constant};
 }
 
 void check_condition(const Vector& condition, const Space& X) {

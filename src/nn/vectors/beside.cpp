@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/thread_cache.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz::detail {
@@ -71,17 +71,11 @@ Space with_shards(const std::string& what, BesideAs as, const Space& X, const st
   return W;
 }
 
-struct ReadKey {
+struct PlannedRead {
   BesideAs as;
   std::string x_indices;
   std::string w_indices;
   Space X;
-  Space W;
-
-  bool operator==(const ReadKey&) const = default;
-};
-
-struct PlannedRead {
   Operator read;
   std::vector<std::int64_t> view;  // of the local part; empty if it broadcasts as it is
 };
@@ -98,11 +92,10 @@ std::vector<std::int64_t> view_beside(const std::string& x_indices, const std::s
   return view.size() == local.size() ? std::vector<std::int64_t>{} : view;
 }
 
-PlannedRead planned_read(const char* what, const ReadKey& c) {
-  PlannedRead made{beside(what, c.as, c.X, c.x_indices, c.W, c.w_indices), {}};
-  if (c.X.partition().active()) {
-    made.view = view_beside(c.x_indices, c.w_indices, made.read.range().local_shape());
-  }
+PlannedRead planned_read(const char* what, BesideAs as, const Space& X, const std::string& x_indices,
+                         const Space& W, const std::string& w_indices) {
+  PlannedRead made{as, x_indices, w_indices, X, beside(what, as, X, x_indices, W, w_indices), {}};
+  if (X.partition().active()) made.view = view_beside(x_indices, w_indices, made.read.range().local_shape());
   return made;
 }
 
@@ -129,11 +122,15 @@ Operator beside(const std::string& what, BesideAs as, const Space& X, const std:
 
 at::Tensor read_beside(const char* what, BesideAs as, const Space& X, const std::string& x_indices,
                        const Vector& w, const std::string& w_indices) {
-  thread_local ThreadCache<ReadKey, PlannedRead> kept;
-  const ReadKey now{as, x_indices, w_indices, X, w.space()};
-  const PlannedRead& found = kept.of(now, [&] { return planned_read(what, now); });
-  const at::Tensor local = found.read(w).local();
-  return found.view.empty() ? local : local.reshape(found.view);
+  static auto& plans = *new PlanCache<PlannedRead>;
+  const auto plan = plans.get(
+      [&](const PlannedRead& made) {
+        return made.as == as && made.x_indices == x_indices && made.w_indices == w_indices && made.X == X &&
+               made.read.domain() == w.space();
+      },
+      [&] { return planned_read(what, as, X, x_indices, w.space(), w_indices); });
+  const at::Tensor local = plan->read(w).local();
+  return plan->view.empty() ? local : local.reshape(plan->view);
 }
 
 }  // namespace riesz::detail

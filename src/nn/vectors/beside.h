@@ -22,7 +22,7 @@ Operator beside(const std::string& what, BesideAs as, const Space& X, const std:
                 const Space& W, const std::string& w_indices);
 
 /// The local part of w as read beside x, shaped to broadcast against x's. Differentiable; collective over
-/// both partitions. The operator is kept for the next call with these spaces in this thread.
+/// both partitions. The operator is kept for the next call with these spaces.
 at::Tensor read_beside(const char* what, BesideAs as, const Space& X, const std::string& x_indices,
                        const Vector& w, const std::string& w_indices);
 

@@ -14,9 +14,9 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/between.h"
@@ -25,15 +25,10 @@
 namespace riesz {
 namespace {
 
-struct Reduction {
-  Space X;
-  std::vector<int> dims;
-
-  bool operator==(const Reduction&) const = default;
-};
-
 /// What a reduction over some dims of X leads to.
 struct Reduced {
+  Space X;
+  std::vector<int> given;          // dims
   std::vector<std::string> axes;   // that shard these dims
   std::vector<std::int64_t> dims;  // in order, none negative
   std::int64_t count = 1;          // elements reduced to one
@@ -43,46 +38,46 @@ struct Reduced {
   const Space& agreed() const { return agree.range(); }
 };
 
-Reduced plan(const char* what, const Reduction& r) {
+Reduced planned(const char* what, const Space& X, const std::vector<int>& given_dims) {
   std::vector<int> dims;
-  if (r.dims.empty()) dims = detail::other_dims(r.X, {});
-  for (const int dim : dims) detail::check_no_copies(what, r.X, dim);
-  for (const int given : r.dims) {
-    const int dim = detail::checked_dim(what, r.X, given);
+  if (given_dims.empty()) dims = detail::other_dims(X, {});
+  for (const int dim : dims) detail::check_no_copies(what, X, dim);
+  for (const int given : given_dims) {
+    const int dim = detail::checked_dim(what, X, given);
     RIESZ_CHECK(std::find(dims.begin(), dims.end(), dim) == dims.end(), what, ": dim ", dim,
                 " is given twice");
-    detail::check_no_copies(what, r.X, dim);
+    detail::check_no_copies(what, X, dim);
     dims.push_back(dim);
   }
-  const Space agreed = select_dims(r.X, detail::other_dims(r.X, dims));
+  const Space agreed = select_dims(X, detail::other_dims(X, dims));
   Space terms = agreed;
   std::vector<std::string> axes;
   std::int64_t count = 1;
   for (const int dim : dims) {
-    count *= r.X.shape()[static_cast<std::size_t>(dim)];
-    for (const std::string& axis : sharding_axes(r.X, dim)) {
+    count *= X.shape()[static_cast<std::size_t>(dim)];
+    for (const std::string& axis : sharding_axes(X, dim)) {
       terms = terms.partial(axis);
       axes.push_back(axis);
     }
   }
-  return {axes, {dims.begin(), dims.end()}, count, between(terms, agreed)};
+  return {X, given_dims, axes, {dims.begin(), dims.end()}, count, between(terms, agreed)};
 }
 
-const Reduced& reduced(const char* what, const Vector& x, const std::vector<int>& dims) {
-  thread_local detail::ThreadCache<Reduction, Reduced> kept;
-  const Reduction now{x.space(), dims};
-  return kept.of(now, [&] { return plan(what, now); });
+std::shared_ptr<const Reduced> reduced(const char* what, const Vector& x, const std::vector<int>& dims) {
+  static auto& plans = *new detail::PlanCache<Reduced>;
+  return plans.get([&](const Reduced& made) { return made.given == dims && made.X == x.space(); },
+                   [&] { return planned(what, x.space(), dims); });
 }
 
 Vector sum_as(const char* what, const Vector& x, const std::vector<int>& dims, const ReduceOptions& options,
               bool divided) {
-  const Reduced& found = reduced(what, x, dims);
+  const auto plan = reduced(what, x, dims);
   const at::ScalarType type = x.local().scalar_type(), summed = accumulation_type(type);
   at::Tensor local = x.local().to(summed);
-  if (x.space().partition().active()) local = at::sum(local, found.dims);
-  if (divided) local = local.div(static_cast<double>(found.count));
-  const Vector terms(found.terms(), local, x.is_constant());
-  const Vector result = options.all_reduce ? found.agree(terms) : terms;
+  if (x.space().partition().active()) local = at::sum(local, plan->dims);
+  if (divided) local = local.div(static_cast<double>(plan->count));
+  const Vector terms(plan->terms(), local, x.is_constant());
+  const Vector result = options.all_reduce ? plan->agree(terms) : terms;
   return type == summed ? result : Vector(result.space(), result.local().to(type), x.is_constant());
 }
 
@@ -129,12 +124,12 @@ at::Tensor least(const Space& Y, const at::Tensor& like) {
 }
 
 /// How many elements of x equal the greatest.
-at::Tensor count_equal(const Reduced& found, const at::Tensor& x, const at::Tensor& greatest, bool here) {
+at::Tensor count_equal(const Reduced& plan, const at::Tensor& x, const at::Tensor& greatest, bool here) {
   const at::NoGradGuard guard;
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor mine =
-      here ? at::sum(x.eq(with_dims(greatest, found.dims)), found.dims, false, type) : x.to(type);
-  return found.agree(Vector(found.terms(), mine)).local();
+      here ? at::sum(x.eq(with_dims(greatest, plan.dims)), plan.dims, false, type) : x.to(type);
+  return plan.agree(Vector(plan.terms(), mine)).local();
 }
 
 }  // namespace
@@ -149,24 +144,24 @@ Vector mean(const Vector& x, const std::vector<int>& dims, const ReduceOptions& 
 
 Vector max(const Vector& x, const std::vector<int>& dims) {
   check_not_partial("max", x.space());
-  const Reduced& found = reduced("max", x, dims);
-  RIESZ_CHECK(found.count > 0, "max over no elements, of ", to_string(x.space()));
+  const auto plan = reduced("max", x, dims);
+  RIESZ_CHECK(plan->count > 0, "max over no elements, of ", to_string(x.space()));
   const bool here = x.space().partition().active();
-  if (found.axes.empty())
-    return {found.agreed(), here ? at::amax(x.local(), found.dims) : x.local(), x.is_constant()};
+  if (plan->axes.empty())
+    return {plan->agreed(), here ? at::amax(x.local(), plan->dims) : x.local(), x.is_constant()};
 
   const at::Tensor mine = x.local().detach();
   at::Tensor greatest = mine;
   if (here) {
     const bool none = mine.numel() == 0;
-    greatest = none ? least(found.agreed(), mine) : at::amax(mine, found.dims);
+    greatest = none ? least(plan->agreed(), mine) : at::amax(mine, plan->dims);
   }
-  greatest = all_max(x.space().partition(), found.axes, greatest);
-  if (x.is_constant() || !found.agree.recorded(x.local())) return {found.agreed(), greatest, x.is_constant()};
-  const at::Tensor equal = count_equal(found, mine, greatest, here);
-  if (!here) return {found.agreed(), greatest};
-  return {found.agreed(),
-          detail::record(std::make_shared<MaxNode>(found.dims), {x.local(), greatest, equal})[0]};
+  greatest = all_max(x.space().partition(), plan->axes, greatest);
+  if (x.is_constant() || !plan->agree.recorded(x.local())) return {plan->agreed(), greatest, x.is_constant()};
+  const at::Tensor equal = count_equal(*plan, mine, greatest, here);
+  if (!here) return {plan->agreed(), greatest};
+  return {plan->agreed(),
+          detail::record(std::make_shared<MaxNode>(plan->dims), {x.local(), greatest, equal})[0]};
 }
 
 }  // namespace riesz

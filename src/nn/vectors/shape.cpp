@@ -12,8 +12,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
 #include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/following_space.h"
 #include "riesz/nn/vectors/reshaped.h"
-#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/partition/space_dims.h"
 
@@ -27,8 +27,19 @@ Vector in_space(const Vector& x, const Space& Y) {
   return {Y, x.local().reshape(Y.local_shape()), x.is_constant()};
 }
 
-/// Of a space and numbers.
-using SpaceCache = detail::ThreadCache<std::pair<Space, Numbers>, Space>;
+using SpacePlans = detail::PlanCache<detail::FollowingSpace>;
+
+/// Two spaces whose vectors' elements lie alike.
+struct SameElements {
+  Space X, Y;
+};
+
+struct Permuted {
+  Space X;
+  std::string indices;
+  Numbers order;
+  Space Y;
+};
 
 /// Dims [first, last] as one, and the dims after it.
 Space flattened(const Space& X, int first, int last) {
@@ -104,17 +115,19 @@ at::Tensor element(const Vector& x, int dim, std::int64_t index) {
 
 Vector reshape(const Vector& x, const std::vector<std::int64_t>& shape) {
   if (shape == x.space().shape()) return x;
-  thread_local SpaceCache kept;
-  return in_space(x, kept.of({x.space(), shape}, [&] { return detail::reshaped(x.space(), shape); }));
+  static auto& plans = *new SpacePlans;
+  const auto made = [&] { return detail::reshaped(x.space(), shape); };
+  return in_space(x, detail::following(plans, x.space(), shape, made)->Y);
 }
 
 Vector reshape(const Vector& x, const Space& Y) {
   if (Y == x.space()) return x;
-  thread_local detail::ThreadCache<std::pair<Space, Space>, bool> kept;
-  kept.of({x.space(), Y}, [&] {
-    detail::check_same_elements(x.space(), Y);
-    return true;
-  });
+  static auto& plans = *new detail::PlanCache<SameElements>;
+  plans.get([&](const SameElements& made) { return made.X == x.space() && made.Y == Y; },
+            [&] {
+              detail::check_same_elements(x.space(), Y);
+              return SameElements{x.space(), Y};
+            });
   return in_space(x, Y);
 }
 
@@ -122,8 +135,9 @@ Vector flatten(const Vector& x, int first, int last) {
   const int begin = detail::checked_dim("flatten", x.space(), first);
   const int end = detail::checked_dim("flatten", x.space(), last);
   RIESZ_CHECK(begin <= end, "flatten: dims ", first, " to ", last, " of ", to_string(x.space()), " are none");
-  thread_local SpaceCache kept;
-  return in_space(x, kept.of({x.space(), {begin, end}}, [&] { return flattened(x.space(), begin, end); }));
+  static auto& plans = *new SpacePlans;
+  const auto made = [&] { return flattened(x.space(), begin, end); };
+  return in_space(x, detail::following(plans, x.space(), {begin, end}, made)->Y);
 }
 
 Vector unflatten(const Vector& x, int dim, const std::vector<std::int64_t>& sizes) {
@@ -133,19 +147,22 @@ Vector unflatten(const Vector& x, int dim, const std::vector<std::int64_t>& size
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
   RIESZ_CHECK(!sizes.empty() && product == n, "unflatten: dim ", d, " of ", to_string(x.space()), " has ", n,
               " elements, not those of ", at::IntArrayRef(sizes));
-  thread_local SpaceCache kept;
-  Numbers key = sizes;
-  key.push_back(d);
-  return in_space(x, kept.of({x.space(), key}, [&] { return unflattened(x.space(), d, sizes); }));
+  static auto& plans = *new SpacePlans;
+  Numbers numbers = sizes;
+  numbers.push_back(d);
+  const auto made = [&] { return unflattened(x.space(), d, sizes); };
+  return in_space(x, detail::following(plans, x.space(), numbers, made)->Y);
 }
 
 Vector permute(const Vector& x, const std::string& indices) {
-  thread_local detail::ThreadCache<std::pair<Space, std::string>, std::pair<Numbers, Space>> kept;
-  const auto& [order, Y] = kept.of({x.space(), indices}, [&] {
-    const std::vector<int> dims = order_of(indices, x.space());
-    return std::pair<Numbers, Space>({dims.begin(), dims.end()}, select_dims(x.space(), dims));
-  });
-  return {Y, Y.partition().active() ? x.local().permute(order) : x.local(), x.is_constant()};
+  static auto& plans = *new detail::PlanCache<Permuted>;
+  const Space& X = x.space();
+  const auto plan = plans.get([&](const Permuted& made) { return made.indices == indices && made.X == X; },
+                              [&]() -> Permuted {
+                                const std::vector<int> dims = order_of(indices, X);
+                                return {X, indices, {dims.begin(), dims.end()}, select_dims(X, dims)};
+                              });
+  return {plan->Y, X.partition().active() ? x.local().permute(plan->order) : x.local(), x.is_constant()};
 }
 
 Vector select(const Vector& x, int dim, std::int64_t index) {
@@ -153,8 +170,9 @@ Vector select(const Vector& x, int dim, std::int64_t index) {
   const int d = detail::checked_dim("select", X, dim);
   RIESZ_CHECK(index >= 0 && index < X.shape()[static_cast<std::size_t>(d)], "select: there is no index ",
               index, " of dim ", d, " in ", to_string(X));
-  thread_local SpaceCache kept;
-  const Space& Y = kept.of({X, {d}}, [&] { return without_dim(X, d); });
+  static auto& plans = *new SpacePlans;
+  const auto plan = detail::following(plans, X, {d}, [&] { return without_dim(X, d); });
+  const Space& Y = plan->Y;
   if (!X.partition().active()) return {Y, x.local(), x.is_constant()};
   return {Y, X.shards(d).empty() ? x.local().select(d, index) : element(x, d, index), x.is_constant()};
 }

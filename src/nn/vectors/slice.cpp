@@ -10,8 +10,8 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
 #include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/following_space.h"
 #include "riesz/nn/vectors/shape.h"
-#include "riesz/nn/vectors/thread_cache.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -155,9 +155,9 @@ Vector slice(const Vector& x, int dim, std::int64_t begin, std::int64_t end) {
   RIESZ_CHECK(begin >= 0 && begin <= end && end <= extent(X, d), "slice: dim ", d, " of ", to_string(X),
               " has no elements [", begin, ", ", end, ")");
   if (begin == 0 && end == extent(X, d)) return x;
-  thread_local detail::ThreadCache<std::pair<Space, std::vector<std::int64_t>>, Space> kept;
-  const Space& Y = kept.of({X, {d, begin, end}}, [&] { return sliced(X, d, begin, end); });
-  return {Y, X.partition().active() ? sliced_local(x, d, begin, end) : x.local(), x.is_constant()};
+  static auto& plans = *new detail::PlanCache<detail::FollowingSpace>;
+  const auto plan = detail::following(plans, X, {d, begin, end}, [&] { return sliced(X, d, begin, end); });
+  return {plan->Y, X.partition().active() ? sliced_local(x, d, begin, end) : x.local(), x.is_constant()};
 }
 
 Vector cat(const std::vector<Vector>& xs, int dim) {

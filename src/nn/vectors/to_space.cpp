@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/vectors/thread_cache.h"
+#include "riesz/comm/plan_cache.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -19,15 +19,21 @@ bool has_extents_of(const Space& Y, const Space& X) {
   return same;
 }
 
+struct Conversion {
+  Space Y;  // as given: of any extents
+  Operator map;
+};
+
 }  // namespace
 
 Operator map_to_space(const Space& X, const Space& Y) {
-  thread_local detail::ThreadCache<std::pair<Space, Space>, Operator> kept;
-  return kept.of({X, Y}, [&] {
+  static auto& plans = *new detail::PlanCache<Conversion>;
+  const auto made = [&]() -> Conversion {
     RIESZ_CHECK(has_extents_of(Y, X), "to_space: a vector of\n  ", to_string(X),
                 "\nhas other dims or extents than\n  ", to_string(Y));
-    return between(X, Y.with_shape(X.shape()));
-  });
+    return {Y, between(X, Y.with_shape(X.shape()))};
+  };
+  return plans.get([&](const Conversion& each) { return each.map.domain() == X && each.Y == Y; }, made)->map;
 }
 
 Vector to_space(const Vector& x, const Space& Y) { return map_to_space(x.space(), Y)(x); }
