@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,36 @@ TEST(CausalAttention, GoesRoundARingWhereTheSequenceIsSharded) {
       expect_dense(X.sharded(1, "dp").sharded(2, "tp", Split::zigzag(T, mesh.extent("tp"))), p);
       expect_dense(X.sharded(3, "tp").sharded(2, "dp"), p);
       expect_dense(X.copied("dp").sharded(2, "tp"), p);
+    }
+  }
+}
+
+/// In fp32 and with such widths the CPU has a kernel of its own. Its dropout is that of fp64, element by
+/// element, wherever the elements lie.
+TEST(CausalAttention, DropsInFloatsWhatItDropsInDoubles) {
+  constexpr std::int64_t length = 37, width = 16;
+  const Model model(kDropped);
+  for (const Partition& mesh : meshes()) {
+    const Space X(mesh, {3, B, length, H, width});
+    const Split zigzag = Split::zigzag(length, mesh.extent("tp"));
+    for (const Space& S : {X, X.sharded(1, "dp").sharded(3, "tp"), X.sharded(1, "dp").sharded(2, "tp"),
+                           X.sharded(2, "tp", zigzag).sharded(3, "dp")}) {
+      for (const auto& window : {std::optional<std::int64_t>(), std::optional<std::int64_t>(5)}) {
+        SCOPED_TRACE("in " + to_string(S) + (window ? ", through a window" : ""));
+        const auto results = [&](at::ScalarType type) {
+          const Chain chain;
+          const Vector qkv = leaf(S, draws(X.shape(), 1).to(at::kFloat).to(type));
+          const Vector y = attention(qkv, {.causal = true, .window = window, .dropout = &model.drop});
+          const at::Tensor ybar = draws({B, length, H, width}, 2).to(at::kFloat).to(type);
+          return std::vector{y.local(),
+                             pullback(y, distribute(dual(y.space()), ybar), {qkv}).front().local()};
+        };
+        const std::vector<at::Tensor> floats = results(at::kFloat), doubles = results(at::kDouble);
+        for (std::size_t i = 0; i < floats.size(); ++i) {
+          const at::Tensor error = floats[i].to(at::kDouble).sub(doubles[i]).abs();
+          EXPECT_LE(error.numel() > 0 ? error.max().item<double>() : 0, 1e-5);
+        }
+      }
     }
   }
 }

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "riesz/comm/dispatched.h"
+#include "riesz/nn/attention/attend_alone.h"
 #include "riesz/nn/attention/row_attention.h"
+#include "riesz/nn/attention/row_blocks.h"
 #include "riesz/nn/attention/score_bound.h"
 #include "riesz/nn/attention/step.h"
 #include "riesz/nn/random/dropped.h"
@@ -22,8 +24,8 @@
 namespace riesz::detail {
 namespace {
 
-/// The probabilities are made: dropout's mask is a function of their global indices, and a mask may have a
-/// gradient.
+/// The probabilities are made as a whole: their dropout's mask is a function of their global indices, and a
+/// mask may have a gradient.
 at::Tensor attend_openly(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                          const TileMask& mask) {
   const at::Tensor weights = at::_safe_softmax(masked_scores(q, k, mask), -1);
@@ -75,6 +77,19 @@ const Dispatched<std::optional<at::Tensor>(const at::Tensor&, const at::Tensor&,
                                            const TileMask&)>
     fused_attention{fused_in_memory, fused_elsewhere};
 
+/// A tile whose rows see no other. `learned`: the mask has a gradient.
+at::Tensor attend_tile(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask,
+                       bool learned) {
+  const bool open = learned || mask.draws;
+  if (takes_row_blocks(q, k, v, mask) && (open || is_fast_by_row_blocks(q, k)))
+    return attend_alone(q, k, v, mask);
+  if (!open && q.numel() > 0 && k.numel() > 0) {
+    if (const auto y = fused_attention(q.device(), q, k, v, mask)) return *y;
+  }
+  const auto wide = [](const at::Tensor& x) { return to_accumulation_type(x); };
+  return attend_openly(wide(q), wide(k), wide(v), mask).to(q.scalar_type());
+}
+
 /// One tile for all rows one after another: those that see nothing have no columns.
 std::vector<Tile> covering(const std::vector<Tile>& seen, std::int64_t rows) {
   std::vector<Tile> all;
@@ -122,24 +137,14 @@ at::Tensor local_attention(const PreparedAttention& prepared, const LocalOperand
   const at::Tensor q = by_head(operands.q);
   const at::Tensor k = by_head(prepared.key_heads.used(operands.k, 2));
   const at::Tensor v = by_head(prepared.key_heads.used(operands.v, 2));
-  const at::ScalarType type = q.scalar_type(), summed = accumulation_type(type);
   const bool learned = operands.mask.defined() && operands.mask.requires_grad();
   std::vector<at::Tensor> pieces;
   for (const Tile& tile : tiles) {
-    const at::Tensor rows = narrowed(q, tile.rows);
-    const at::Tensor keys = narrowed(k, tile.columns), values = narrowed(v, tile.columns);
-    const bool empty = rows.numel() == 0 || keys.numel() == 0;
-    if (!empty && !learned && dropout == nullptr) {
-      const TileMask acts = step.mask(tile, q, scale, true);
-      if (const auto y = fused_attention(q.device(), rows, keys, values, acts)) {
-        pieces.push_back(*y);
-        continue;
-      }
-    }
-    const at::Tensor wide = rows.to(summed);
-    TileMask mask = tile.columns.size() == 0 ? TileMask{} : step.mask(tile, wide, scale, false);
-    if (dropout != nullptr && !empty) mask.draws = step.draws(*dropout, tile);
-    pieces.push_back(attend_openly(wide, keys.to(summed), values.to(summed), mask).to(type));
+    const bool sees = tile.columns.size() > 0;
+    TileMask mask = sees ? step.mask(tile, q, scale, true) : TileMask{};
+    if (dropout != nullptr && sees && q.numel() > 0) mask.draws = step.draws(*dropout, tile);
+    pieces.push_back(attend_tile(narrowed(q, tile.rows), narrowed(k, tile.columns), narrowed(v, tile.columns),
+                                 mask, learned));
   }
   return by_head(pieces.size() == 1 ? pieces.front() : at::cat(pieces, 2));
 }

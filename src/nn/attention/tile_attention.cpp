@@ -15,6 +15,7 @@
 
 #include <limits>
 
+#include "riesz/nn/attention/row_blocks.h"
 #include "riesz/nn/attention/score_bound.h"
 #include "riesz/nn/random/dropped.h"
 
@@ -34,10 +35,16 @@ at::Tensor probabilities(const at::Tensor& s, const at::Tensor& lse) {
   return at::exp(s.sub(lse.masked_fill(lse.eq(-kInfinity), 0).unsqueeze(-1)));
 }
 
-/// May torch's fused kernel of the CPU compute the tile?
-bool fused(const at::Tensor& q, const at::Tensor& k, const TileMask& mask) {
-  return q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.draws &&
-         surely_finite(q, k, mask);
+/// How a tile is computed on a CPU.
+enum class Way { fused, by_row_blocks, by_operators };
+
+/// torch's fused kernel takes no bias, no positions that are seen each by itself, no dropout, and finite
+/// scores alone.
+Way way_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask) {
+  const bool ours = takes_row_blocks(q, k, v, mask);
+  const bool suits = q.numel() > 0 && !mask.bias.defined() && !mask.seen.defined() && !mask.draws;
+  if (suits && !(ours && is_fast_by_row_blocks(q, k)) && surely_finite(q, k, mask)) return Way::fused;
+  return ours ? Way::by_row_blocks : Way::by_operators;
 }
 
 /// Booleans of (1 or B, 1, rows): which rows see no column of a tile, of which nothing but `keys` and a
@@ -60,7 +67,9 @@ Attended attend_by_operators(const at::Tensor& q, const at::Tensor& k, const at:
 
 Attended attend_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                           const TileMask& mask) {
-  if (!fused(q, k, mask)) return attend_by_operators(q, k, v, mask);
+  const Way way = way_of(q, k, v, mask);
+  if (way == Way::by_row_blocks) return attend_by_row_blocks(q, k, v, mask);
+  if (way == Way::by_operators) return attend_by_operators(q, k, v, mask);
   auto [y, lse] = at::_scaled_dot_product_flash_attention_for_cpu(q, k, v, 0, mask.corner,
                                                                   added_for(mask.keys, q), mask.scale);
   // Of a row that sees nothing the kernel says 0.
@@ -71,20 +80,19 @@ Attended attend_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Te
 TileGradients pull_back_by_operators(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const RowGradients& rows, const TileMask& mask) {
   const at::Tensor p = probabilities(masked_scores(q, k, mask), rows.lse);
-  const auto summed_by_key_head = [&](const at::Tensor& x, const at::Tensor& y) {
-    return at::matmul(by_key_head(x, k.size(1)).transpose(-2, -1), by_key_head(y, k.size(1)));
-  };
-  const at::Tensor vbar = summed_by_key_head(mask.draws ? dropped(p, *mask.draws) : p, rows.ybar);
+  const at::Tensor vbar = product_by_key_head(mask.draws ? dropped(p, *mask.draws) : p, rows.ybar, k.size(1));
   at::Tensor pbar = grouped_product(rows.ybar, v.transpose(-2, -1));
   if (mask.draws) pbar = dropped(pbar, *mask.draws);
   const at::Tensor sbar = pbar.sub_(rows.dot.unsqueeze(-1)).mul_(p);
-  return {grouped_product(sbar, k).mul_(mask.scale), summed_by_key_head(sbar, q).mul_(mask.scale), vbar,
-          sbar};
+  return {grouped_product(sbar, k).mul_(mask.scale), product_by_key_head(sbar, q, k.size(1)).mul_(mask.scale),
+          vbar, sbar};
 }
 
 TileGradients pull_back_in_memory(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                   const RowGradients& rows, const TileMask& mask) {
-  if (!fused(q, k, mask)) return pull_back_by_operators(q, k, v, rows, mask);
+  const Way way = way_of(q, k, v, mask);
+  if (way == Way::by_row_blocks) return pull_back_by_row_blocks(q, k, v, rows, mask);
+  if (way == Way::by_operators) return pull_back_by_operators(q, k, v, rows, mask);
   at::Tensor lse = rows.lse.contiguous();
   if (mask.keys.defined()) lse = lse.masked_fill(lse.eq(-kInfinity), 0);
   auto [qbar, kbar, vbar] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
@@ -109,6 +117,10 @@ std::optional<at::Tensor> added_for(const at::Tensor& keys, const at::Tensor& q)
 at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y) {
   const at::Tensor product = at::matmul(by_key_head(x, y.size(1)), y);
   return x.size(1) == y.size(1) ? product : product.view({x.size(0), x.size(1), x.size(2), y.size(3)});
+}
+
+at::Tensor product_by_key_head(const at::Tensor& x, const at::Tensor& y, std::int64_t key_heads) {
+  return at::matmul(by_key_head(x, key_heads).transpose(-2, -1), by_key_head(y, key_heads));
 }
 
 at::Tensor lower_corner(const at::Tensor& q, const at::Tensor& k) {

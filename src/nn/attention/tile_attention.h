@@ -15,6 +15,10 @@ namespace riesz::detail {
 /// x·y of (B, heads, n, m) and (B, key heads, m, l), where query head a has key head a/(heads/key heads).
 at::Tensor grouped_product(const at::Tensor& x, const at::Tensor& y);
 
+/// Σ xᵀ·y over the query heads of each key head, of (B, heads, n, m) and (B, heads, n, l): (B, key heads, m,
+/// l).
+at::Tensor product_by_key_head(const at::Tensor& x, const at::Tensor& y, std::int64_t key_heads);
+
 /// What acts on the scores of a tile, scale·q·kᵀ of (B, heads, rows, columns). Undefined tensors do nothing.
 struct TileMask {
   double scale = 1;

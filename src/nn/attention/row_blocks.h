@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/nn/attention/tile_attention.h"
+
+namespace riesz::detail {
+
+/// Can `attend_by_row_blocks` compute it? It takes fp32, bf16 and fp16 of a CPU, and a width that is a
+/// multiple of 16.
+bool takes_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
+
+/// Is it faster than LibTorch's kernel, where that can compute the tile too? That is measured for fp32 and 64
+/// to 1,024 columns. LibTorch's has products of bf16, and takes columns in blocks too.
+bool is_fast_by_row_blocks(const at::Tensor& q, const at::Tensor& k);
+
+/// `attend` with all that a mask has, dropout too. A thread takes a key head's query heads, some rows at
+/// once. It makes their scores, softmax and dropout in memory of its own, which stays in its cache. Columns
+/// that a corner hides from all rows of a block are not computed. The bits depend on sizes and the processor
+/// alone. Memory: for each thread about 2·d + 64 floats a column. The result is in fp32.
+/// @pre takes_row_blocks(q, k, v, mask)
+Attended attend_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                              const TileMask& mask);
+
+/// Its `pull_back`, which computes scores again and draws again. Without `rows.dot` the rows see no other
+/// tile. It does not read `rows.y`. The bias's gradient is undefined where there is no bias. All are in fp32.
+/// @pre as above
+TileGradients pull_back_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                      const RowGradients& rows, const TileMask& mask);
+
+}  // namespace riesz::detail
