@@ -8,23 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/optim/global_sums.h"
+#include "riesz/optim/lamb_pass.h"
 
 namespace riesz {
-namespace {
-
-/// f of [begin, end) for parts of [0, n) that stay in cache.
-void by_parts(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& f) {
-  constexpr std::int64_t part = 1 << 15;
-  for (std::int64_t begin = 0; begin < n; begin += part) f(begin, std::min(begin + part, n));
-}
-
-}  // namespace
 
 Lamb::Lamb(std::shared_ptr<Store> store, const LambOptions& options, std::vector<Group> groups)
     : Optimizer("Lamb", std::move(store),
@@ -41,14 +32,23 @@ Lamb::Lamb(std::shared_ptr<Store> store, const LambOptions& options, std::vector
               "; needs 0 <= least <= greatest");
 }
 
-at::Tensor Lamb::direction(const Share& share, std::size_t i, std::int64_t begin, std::int64_t end) const {
+LambElements Lamb::elements(const Share& share, std::size_t i) const {
   const Setting s = setting(i);
   const auto t = static_cast<double>(steps());
-  const double first_scale = 1 / (1 - std::pow(*s.momentum, t));
-  const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, t));
-  at::Tensor u = second_.of(i).slice(0, begin, end).sqrt().mul_(second_scale).add_(options_.epsilon);
-  u = u.reciprocal_().mul_(first_.of(i).slice(0, begin, end)).mul_(first_scale);
-  if (s.weight_decay != 0) u.add_(share.value.slice(0, begin, end), s.weight_decay);
+  return {.value = share.value,
+          .first = first_.of(i),
+          .second = second_.of(i),
+          .first_scale = 1 / (1 - std::pow(*s.momentum, t)),
+          .second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, t)),
+          .epsilon = options_.epsilon,
+          .weight_decay = s.weight_decay};
+}
+
+at::Tensor Lamb::direction(const Share& share, std::size_t i) const {
+  const LambElements of = elements(share, i);
+  at::Tensor u = of.second.sqrt().mul_(of.second_scale).add_(of.epsilon);
+  u = u.reciprocal_().mul_(of.first).mul_(of.first_scale);
+  if (of.weight_decay != 0) u.add_(of.value, of.weight_decay);
   return u;
 }
 
@@ -65,14 +65,8 @@ void Lamb::prepare(const std::vector<Share>& shares) {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Share& share = shares[i];
     const Setting s = setting(i);
-    by_parts(share.value.numel(), [&](std::int64_t begin, std::int64_t end) {
-      const at::Tensor gradient = share.gradient.slice(0, begin, end);
-      first_.of(i).slice(0, begin, end).mul_(*s.momentum).add_(gradient, 1 - *s.momentum);
-      second_.of(i).slice(0, begin, end).mul_(*s.beta2).addcmul_(gradient, gradient, 1 - *s.beta2);
-      if (!share.counted) return;
-      square[2 * i] += sum_of_squares(share.value.slice(0, begin, end));
-      square[2 * i + 1] += sum_of_squares(direction(share, i, begin, end));
-    });
+    const LambSquares mine = lamb_moments(elements(share, i), share.gradient, *s.momentum, *s.beta2);
+    if (share.counted) square[2 * i] = mine.value, square[2 * i + 1] = mine.direction;
   }
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
@@ -93,8 +87,7 @@ void Lamb::prepare_there(const std::vector<Share>& shares) {
     write(first, first.mul(*s.momentum).add_(share.gradient, 1 - *s.momentum));
     write(second, second.mul(*s.beta2).addcmul_(share.gradient, share.gradient, 1 - *s.beta2));
     squares.push_back(share.counted ? sum_of_squares_there(share.value) : none);
-    squares.push_back(share.counted ? sum_of_squares_there(direction(share, i, 0, share.value.numel()))
-                                    : none);
+    squares.push_back(share.counted ? sum_of_squares_there(direction(share, i)) : none);
   }
   const at::Tensor norms = global_sums(store()->partition(), at::stack(squares)).sqrt().view({-1, 2});
   const at::Tensor value = norms.select(1, 0);
@@ -108,7 +101,7 @@ void Lamb::update_there(const std::vector<Share>& shares, const StorePart& part)
   for (std::size_t i = part.first; i < part.last; ++i) {
     const at::Tensor& value = shares[i].value;
     const at::Tensor step = ratios_[static_cast<std::int64_t>(places[i])].mul(setting(i).learning_rate);
-    write(value, value.sub(direction(shares[i], i, 0, value.numel()).mul_(step)));
+    write(value, value.sub(direction(shares[i], i).mul_(step)));
   }
 }
 
@@ -117,9 +110,7 @@ void Lamb::update(const std::vector<Share>& shares, const StorePart& part) {
   for (std::size_t i = part.first; i < part.last; ++i) {
     const double step =
         setting(i).learning_rate * ratio(std::sqrt(squares_[2 * i]), std::sqrt(squares_[2 * i + 1]));
-    by_parts(shares[i].value.numel(), [&](std::int64_t begin, std::int64_t end) {
-      shares[i].value.slice(0, begin, end).sub_(direction(shares[i], i, begin, end), step);
-    });
+    lamb_apply(elements(shares[i], i), step);
   }
 }
 

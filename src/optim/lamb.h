@@ -8,6 +8,8 @@
 
 namespace riesz {
 
+struct LambElements;
+
 struct LambOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9;
@@ -34,9 +36,10 @@ class Lamb : public Optimizer {
  private:
   void prepare(const std::vector<Share>& shares) override;
   void update(const std::vector<Share>& shares, const StorePart& part) override;
-  /// u of elements [begin, end) of share i.
-  at::Tensor direction(const Share& share, std::size_t i, std::int64_t begin, std::int64_t end) const;
-  /// The same on a device, for all elements at once.
+  /// u of share i, by LibTorch's operators.
+  at::Tensor direction(const Share& share, std::size_t i) const;
+  LambElements elements(const Share& share, std::size_t i) const;
+  /// The same on a device.
   void prepare_there(const std::vector<Share>& shares);
   void update_there(const std::vector<Share>& shares, const StorePart& part);
   double ratio(double value_norm, double direction_norm) const;
