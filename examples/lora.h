@@ -70,7 +70,7 @@ class LoraBlock : public Layer<LoraBlock> {
 class LoraLlama : public Layer<LoraLlama> {
  public:
   LoraLlama(const Layout& layout, const LlamaConfig& sizes, std::int64_t rank = 4)
-      : Layer("", spaces_of(layout, sizes, rank)), config(sizes), factor(2.0 / static_cast<double>(rank)) {}
+      : Layer("", {layout, with_rank(sizes, rank)}), config(sizes), factor(2.0 / static_cast<double>(rank)) {}
 
   void train_adapters() { freeze_all_but(*this, {"model.layers.*.self_attn.*.lora_?"}); }
 
@@ -78,12 +78,10 @@ class LoraLlama : public Layer<LoraLlama> {
   std::string describe() const override { return "Llama with LoRA"; }
 
  private:
-  /// A x is narrow, so it lies as the residual stream does: A reads x where it lies, and B gathers A x.
-  static ModelSpaces spaces_of(const Layout& layout, const LlamaConfig& sizes, std::int64_t rank) {
+  static Roles with_rank(const LlamaConfig& sizes, std::int64_t rank) {
     Roles roles = sizes.roles();
     roles['r'] = {Role::whole, rank};
-    const ModelSpaces spaces(layout, roles);
-    return spaces.with(ModelSpaces::Place::inside, "btr", spaces.stream("btr"));
+    return roles;
   }
 
   LlamaConfig config;

@@ -121,9 +121,9 @@ SharedMemory::~SharedMemory() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void SharedMemory::commit(const ReservedPart& part, const std::string& purpose) const {
+void SharedMemory::commit(const ReservedPart& part, const std::function<std::string()>& purpose) const {
   const int refused = take_room(descriptor_, behind(bytes_) + part.begin, part.bytes);
-  if (refused != 0) throw_no_memory(part.bytes, purpose, refused);
+  if (refused != 0) throw_no_memory(part.bytes, purpose(), refused);
 }
 
 SharedMemory::Address SharedMemory::address() const {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -50,7 +51,7 @@ class SharedMemory {
   std::byte* reserved() const { return reserved_; }
   /// For the maker: commits memory for that part, which may be touched from now on. @throws Error that says
   /// `purpose` if there is no memory.
-  void commit(const ReservedPart& part, const std::string& purpose) const;
+  void commit(const ReservedPart& part, const std::function<std::string()>& purpose) const;
   /// From now on a write through this mapping ends the process; other mappings can still write.
   void make_read_only() const;
 

@@ -80,7 +80,8 @@ SharedRing ring_to(const std::shared_ptr<SharedMemory>& outbox, std::size_t to, 
   const std::size_t first = to * SharedRing::kBytes;
   return {head_of_ring(*outbox, to), outbox->reserved() + first,
           [outbox, first, rank](std::size_t begin, std::size_t end) {
-            outbox->commit({first + begin, end - begin}, concat(" for messages to rank ", rank));
+            outbox->commit({first + begin, end - begin},
+                           [rank] { return concat(" for messages to rank ", rank); });
           }};
 }
 
@@ -211,8 +212,8 @@ bool SharedTransport::send_now(int peer, MatchKey key, const Signature& signatur
   return impl_->lane(peer).send_now(key, signature, pack);
 }
 
-/// Whatever other threads do: who listens for the bell and finds nothing sleeps. The lock waits until what was
-/// sent before can be seen by all, and meanwhile the lines of what has come are on their way.
+/// Whatever other threads do: who listens for the bell and finds nothing sleeps. The lock waits until what
+/// was sent before can be seen by all, and meanwhile the lines of what has come are on their way.
 bool SharedTransport::receive_now(int peer, MatchKey key, const Signature& expected, const Unpack& unpack) {
   SharedLane& lane = impl_->lane(peer);
   lane.prefetch_awaited();
