@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -326,10 +327,13 @@ TEST_F(Stand, OneThreadCallsACommunicatorAtATime) {
   std::atomic<int> refused = 0;
   const at::Tensor x = numbers(0), y = nothing();
   const auto call = [&, on = stream()] {
-    for (int i = 0; i < 2000; ++i) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < end) {  // the threads meet long before
       lib.group_start();
-      lib.send(x.data_ptr(), 5, Type::float32, me(), comm, on);
-      lib.recv(y.data_ptr(), 5, Type::float32, me(), comm, on);
+      for (int i = 0; i < 200; ++i) {
+        lib.send(x.data_ptr(), 5, Type::float32, me(), comm, on);
+        lib.recv(y.data_ptr(), 5, Type::float32, me(), comm, on);
+      }
       if (lib.group_end() != Result::success) return void(++refused);
       if (refused > 0) return;
     }

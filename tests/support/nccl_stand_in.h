@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "riesz/comm/transports/nccl/functions.h"
+#include "riesz/comm/nccl/functions.h"
 
 namespace riesz::testing {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/transports/nccl/functions.h"
+#include "riesz/comm/nccl/functions.h"
 
 namespace riesz::nccl {
 namespace {

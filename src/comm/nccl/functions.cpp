@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/transports/nccl/functions.h"
+#include "riesz/comm/nccl/functions.h"
 
 #include <array>
 #include <atomic>
