@@ -74,6 +74,27 @@ void check_plain(const Operation& operation, const std::vector<Transfer>& transf
   }
 }
 
+/// Of messages that are queued on a device.
+class QueuedRequests final : public Requests {
+  bool done() override { return true; }
+  std::vector<int> unfinished() const override { return {}; }
+};
+
+/// In place of messages: what they are.
+std::vector<Message> descriptions(const std::vector<Message>& messages, bool filled) {
+  std::vector<Message> all;
+  for (const Message& message : messages) {
+    at::Tensor what = at::empty({2}, at::kLong);
+    if (filled) {
+      auto* const numbers = what.mutable_data_ptr<std::int64_t>();
+      numbers[0] = message.span.bytes();
+      numbers[1] = static_cast<std::int64_t>(message.span.data.scalar_type());
+    }
+    all.push_back({message.peer, message.key, std::move(what), message.label});
+  }
+  return all;
+}
+
 void finish(const Operation& operation, Requests& requests) {
   wait_until(
       operation.text, [&] { return requests.done(); }, [&] { return requests.unfinished(); });
@@ -119,25 +140,26 @@ void Reservation::enter(const Operation& operation, const std::vector<Transfer>&
 }
 
 std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::vector<Transfer> sends,
-                                              std::vector<Transfer> receives) const {
+                                              std::vector<Transfer> receives, const Team& team) const {
   return communicator_->post(addressed(operation, channel_, this->sends(), std::move(sends)),
-                             addressed(operation, channel_, this->receives(), std::move(receives)));
+                             addressed(operation, channel_, this->receives(), std::move(receives)), team);
 }
 
 std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
-                                            std::vector<Transfer> receives, Counted counted) const {
+                                            std::vector<Transfer> receives, Counted counted,
+                                            const Team& team) const {
   enter(operation, sends, receives, counted);
-  return posted(operation, std::move(sends), std::move(receives));
+  return posted(operation, std::move(sends), std::move(receives), team);
 }
 
 std::unique_ptr<Requests> Reservation::send(const Operation& operation, std::vector<Transfer> sends,
                                             std::vector<Transfer> receives, Counted counted) const {
   enter(operation, sends, receives, counted);
   std::unique_ptr<Requests> arriving;
-  if (!receives.empty()) arriving = posted(operation, {}, std::move(receives));
+  if (!receives.empty()) arriving = posted(operation, {}, std::move(receives), nullptr);
   if (sends.empty()) return arriving;
   const std::int64_t bytes = traffic_of(sends).bytes;
-  send_in_background(operation.text, bytes, posted(operation, std::move(sends), {}));
+  send_in_background(operation.text, bytes, posted(operation, std::move(sends), {}, nullptr));
   return arriving;
 }
 
@@ -155,7 +177,8 @@ bool Reservation::send_now(std::size_t message, int peer, const Signature& signa
 
 bool Reservation::receive_now(std::size_t message, int peer, const Signature& expected,
                               const Transport::Unpack& unpack) const {
-  return communicator_->transport_->receive_now(peer, {channel_, numbers_[sends_ + message]}, expected, unpack);
+  return communicator_->transport_->receive_now(peer, {channel_, numbers_[sends_ + message]}, expected,
+                                                unpack);
 }
 
 Reservation Reservation::some(const std::vector<bool>& sends, const std::vector<bool>& receives) const {
@@ -207,9 +230,8 @@ Communicator::Taken& Communicator::taken_in(int channel) {
 
 int Communicator::channel_here() const {
   const int channel = of_program(current_channel());
-  RIESZ_CHECK(channel < channels_, "messages in channel ", current_channel(),
-              ": the transport tells ", channels_ / 2,
-              " channels apart, 0 first (MPI_TAG_UB bounds them); number the channels lower");
+  RIESZ_CHECK(channel < channels_, "messages in channel ", current_channel(), ": the transport tells ",
+              channels_ / 2, " channels apart, 0 first (MPI_TAG_UB bounds them); number the channels lower");
   return channel;
 }
 
@@ -222,9 +244,49 @@ Reservation Communicator::reserve(const TeamChannel& channel, c10::ArrayRef<int>
   return {*this, *channel, send_peers, receive_peers};
 }
 
-std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives) {
+void Communicator::set_device_transport(std::unique_ptr<DeviceTransport> transport) {
+  device_transport_ = std::move(transport);
+}
+
+bool Communicator::goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,
+                                  const Team& team) const {
+  if (device_transport_ == nullptr || team == nullptr) return false;
+  for (const auto* messages : {&sends, &receives}) {
+    for (const Message& message : *messages) {
+      if (message.span.data.device().type() != device_transport_->type()) return false;
+    }
+  }
+  return device_transport_->carries(team, (sends.empty() ? receives : sends).front().label->text());
+}
+
+/// By messages of the host with the same keys, which a round on a device does not use.
+void Communicator::compare(const std::vector<Message>& sends, const std::vector<Message>& receives) const {
+  const std::vector<Message> come = descriptions(receives, false);
+  const std::unique_ptr<Requests> requests = transport_->post(descriptions(sends, true), come);
+  const std::string& text = (sends.empty() ? receives : sends).front().label->text();
+  wait_here(
+      text, [&] { return requests->done(); }, [&] { return requests->unfinished(); });
+  for (std::size_t i = 0; i < come.size(); ++i) {
+    const auto* const numbers = come[i].span.data.const_data_ptr<std::int64_t>();
+    Signature sent = receives[i].signature();
+    sent.bytes = numbers[0];
+    sent.type = static_cast<at::ScalarType>(numbers[1]);
+    if (!sent.matches(receives[i].signature())) throw_mismatch(come[i].peer, sent, receives[i].signature());
+  }
+}
+
+std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives,
+                                             const Team& team) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
+  if (goes_by_device(sends, receives, team)) {
+    if (device_transport_->compares()) compare(sends, receives);
+    const auto empty = [](const Message& message) { return message.span.count == 0; };
+    std::erase_if(sends, empty);
+    std::erase_if(receives, empty);
+    if (!sends.empty() || !receives.empty()) device_transport_->post(team, sends, receives);
+    return std::make_unique<QueuedRequests>();
+  }
   return std::make_unique<StagedRequests>(transport_, std::move(sends), std::move(receives));
 }
 
@@ -273,7 +335,7 @@ std::vector<at::Tensor> Communicator::host_allgather(const Operation& operation,
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Transfer> sends,
-                            std::vector<Transfer> receives) {
+                            std::vector<Transfer> receives, const Team& team) {
   const auto empty = [](const Transfer& transfer) { return transfer.span.count == 0; };
   check_plain(operation, sends);  // before anything is reserved
   check_plain(operation, receives);
@@ -281,7 +343,7 @@ void Communicator::exchange(const Operation& operation, std::vector<Transfer> se
   std::erase_if(receives, empty);
   if (sends.empty() && receives.empty()) return;
   const Reservation round = reserve(peers_of(sends), peers_of(receives));
-  finish(operation, *round.post(operation, std::move(sends), std::move(receives)));
+  finish(operation, *round.post(operation, std::move(sends), std::move(receives), Counted::sent, team));
 }
 
 }  // namespace riesz

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/device_transport.h"
 #include "riesz/comm/operation.h"
 #include "riesz/comm/spin_lock.h"
 #include "riesz/comm/transport.h"
@@ -41,9 +42,12 @@ class Reservation {
   Reservation(Communicator& communicator, c10::ArrayRef<int> send_peers, c10::ArrayRef<int> receive_peers);
 
   /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
-  /// that name. @throws Error unless the tensors of all transfers are plain (`is_plain`).
+  /// that name. `team`: all workers that make the call, if all of them know it; then the round may go from
+  /// device to device (`DeviceTransport`), and they post it in one order with others of that team. @throws
+  /// Error unless the tensors of all transfers are plain (`is_plain`).
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
-                                 std::vector<Transfer> receives, Counted counted = Counted::sent) const;
+                                 std::vector<Transfer> receives, Counted counted = Counted::sent,
+                                 const Team& team = nullptr) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
   /// are none. The background sends what receivers do not take immediately. Its bytes count as
@@ -86,7 +90,7 @@ class Reservation {
   void enter(const Operation& operation, const std::vector<Transfer>& sends,
              const std::vector<Transfer>& receives, Counted counted) const;
   std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
-                                   std::vector<Transfer> receives) const;
+                                   std::vector<Transfer> receives, const Team& team) const;
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
@@ -150,13 +154,22 @@ class Communicator {
   std::vector<at::Tensor> host_allgather(const Operation& operation, const std::vector<int>& peers,
                                          const at::Tensor& mine, const TeamChannel& channel = nullptr);
 
-  /// Reserves a round, posts it and waits for it. Empty transfers are dropped on both sides.
-  void exchange(const Operation& operation, std::vector<Transfer> sends, std::vector<Transfer> receives);
+  /// Reserves a round, posts it and waits for it. Empty transfers are dropped on both sides. `team`: as in
+  /// `Reservation::post`.
+  void exchange(const Operation& operation, std::vector<Transfer> sends, std::vector<Transfer> receives,
+                const Team& team = nullptr);
+
+  /// The rounds of teams go from device to device by it, if all of their tensors are on devices of its type.
+  /// Others are staged. Collective over the job: each worker sets its own, before any such round.
+  void set_device_transport(std::unique_ptr<DeviceTransport> transport);
 
  private:
   friend class Reservation;
 
-  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives);
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives, const Team& team);
+  bool goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,
+                      const Team& team) const;
+  void compare(const std::vector<Message>& sends, const std::vector<Message>& receives) const;
   /// This thread's channel of the program. @throws Error as `reserve`.
   int channel_here() const;
 
@@ -167,9 +180,10 @@ class Communicator {
   };
   Taken& taken_in(int channel);
 
-  std::shared_ptr<Transport> transport_;  // shared with nobody: others look whether it is there
-  int channels_;                // the transport's
-  std::vector<char> goes_now_;  // by rank, as the transport says
+  std::shared_ptr<Transport> transport_;               // shared with nobody: others look whether it is there
+  std::unique_ptr<DeviceTransport> device_transport_;  // or nullptr
+  int channels_;                                       // the transport's
+  std::vector<char> goes_now_;                         // by rank, as the transport says
   SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;

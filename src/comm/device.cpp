@@ -5,10 +5,13 @@
 #include <ATen/Context.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <memory>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/nccl/functions.h"
+#include "riesz/comm/nccl/transport.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 
@@ -57,6 +60,10 @@ at::Device device_of_this_rank(at::DeviceType type) {
   guard.setDevice(device);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
+  if (const nccl::Functions* functions = nccl::functions_for(type);
+      functions != nullptr && Runtime::size() > 1)
+    Communicator::world().set_device_transport(
+        std::make_unique<NcclTransport>(*functions, device, NcclSettings::of_environment()));
   return device;
 }
 

@@ -136,6 +136,16 @@ void Execution::begin_round() {
   }
 }
 
+/// The team of all moves, if it is the same.
+Team Execution::team_of_all() const {
+  const Team& first = moves_.front().rounds().team;
+  for (const Buffers& move : moves_) {
+    const Team& other = move.rounds().team;
+    if (first == nullptr || other == nullptr || *first != *other) return nullptr;
+  }
+  return first;
+}
+
 void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives) {
   const Reservation& reservation = reservations_[round_];
   if (merged_) {
@@ -143,12 +153,14 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
     std::vector<Transfer> out = packed_->sends();
     std::vector<Transfer> in = packed_->receives();
     Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
-    if (in.empty())
+    const Team team = team_of_all();
+    if (in.empty() && team == nullptr)
       reservation.send(*operation_, std::move(out), {}, Counted::nothing);
     else
-      requests_ = reservation.post(*operation_, std::move(out), std::move(in), Counted::nothing);
+      requests_ = reservation.post(*operation_, std::move(out), std::move(in), Counted::nothing, team);
   } else if (!moves_.front().rounds().detached) {
-    requests_ = reservation.post(*operation_, std::move(sends), std::move(receives));
+    requests_ = reservation.post(*operation_, std::move(sends), std::move(receives), Counted::sent,
+                                 moves_.front().rounds().team);
   } else {
     requests_ = reservation.send(*operation_, std::move(sends), std::move(receives));
   }

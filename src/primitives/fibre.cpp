@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/primitives/fibre.h"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "riesz/comm/communicator.h"
 #include "riesz/partition/participation.h"
@@ -46,7 +48,8 @@ void Fibre::exchange(const Operation& operation, const std::vector<at::Tensor>& 
     receives.push_back({peers[i], received[i]});
   }
   count_participation(operation);
-  Communicator::world().exchange(operation, std::move(sends), std::move(receives));
+  Communicator::world().exchange(operation, std::move(sends), std::move(receives),
+                                 std::make_shared<const std::vector<int>>(peers));
 }
 
 }  // namespace riesz

@@ -55,7 +55,8 @@ class Collective : public TeamCollective {
       if (receives_from.back()) receives.push_back({task_.rank(i), in});
     }
     const Reservation used = reservations_[round].some(sends_to, receives_from);
-    requests_ = used.post(task_.operation(), std::move(sends), std::move(receives));
+    requests_ =
+        used.post(task_.operation(), std::move(sends), std::move(receives), Counted::sent, task_.team);
   }
 
   bool all_near() const { return all_near_; }

@@ -137,6 +137,13 @@ class Move final : public Primitive {
                        [&](int a) { return partition.coordinate(partition.rank(), a) == 0; });
   }
 
+  /// The fibre through a worker, all of which make the move together.
+  Team team_of(const Partition& partition, int rank) const {
+    std::vector<int> team;
+    for (const int each : partition.fibre(rank, axes())) team.push_back(partition.world_rank(each));
+    return std::make_shared<const std::vector<int>>(std::move(team));
+  }
+
   int this_worker() const {
     for (const Partition& partition : {domain().partition(), range().partition()}) {
       if (partition.active()) return partition.world_rank(partition.rank());
@@ -146,9 +153,13 @@ class Move final : public Primitive {
 
   Rounds rounds_of(int worker) const {
     const Hosts& hosts = hosts_of(domain().partition(), range().partition());
-    if (record_.engine == Engine::boxes) return box_rounds(domain(), range(), axes(), worker, hosts);
     const Partition& partition = domain().partition();
     const int rank = partition.rank_in(worker);
+    if (record_.engine == Engine::boxes) {
+      Rounds rounds = box_rounds(domain(), range(), axes(), worker, hosts);
+      if (!rounds.detached && rank >= 0) rounds.team = team_of(partition, rank);
+      return rounds;
+    }
     if (rank < 0) return {};
     return fibre_rounds(partition, axes(), rank, volume(domain().boxes(rank)), Round::Combination::sum,
                         hosts);

@@ -98,6 +98,7 @@ Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, in
   rounds.flat = true;
   rounds.identity = peers.size() == 1 || elements == 0;
   if (rounds.identity) return rounds;
+  rounds.team = std::make_shared<const std::vector<int>>(peers);
   const auto p = static_cast<int>(peers.size());
   if (p == 2 && elements <= kSmallReduction) {
     rounds.add(reduce(peers, me, combination, [&](std::size_t) {

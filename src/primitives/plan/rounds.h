@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "riesz/comm/counters.h"
+#include "riesz/comm/device_transport.h"
 #include "riesz/primitives/plan/box_copy.h"
 #include "riesz/primitives/plan/sum_cells.h"
 
@@ -83,6 +84,7 @@ struct Rounds {
   bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
   bool identity = false;  ///< y is x: there are no rounds
   bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
+  Team team = nullptr;    ///< all workers that make the move together; nullptr between two partitions
 
   void add(Round round);
   /// The worker's traffic in elements and messages; bytes stay 0.

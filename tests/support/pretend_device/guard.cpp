@@ -44,6 +44,7 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   c10::Stream getDefaultStream(c10::Device) const override { return c10_stream(0); }
   c10::Stream getStreamFromGlobalPool(c10::Device, bool) const override { return c10_stream(new_stream()); }
   c10::Stream getNewStream(c10::Device, int) const override { return c10_stream(new_stream()); }
+  void* getStreamNativeHandle(const c10::Stream of) const override { return &stream(of.id()); }
   c10::Stream exchangeStream(c10::Stream to) const override { return c10_stream(change_stream(to.id())); }
 
   void record(void** event, const c10::Stream& in, c10::DeviceIndex, c10::EventFlag flag) const override {

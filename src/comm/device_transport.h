@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/transport.h"
+
+namespace riesz {
+
+/// A team: the world ranks of all workers that make a call, each once, in any order. nullptr: not all of them
+/// know it.
+using Team = std::shared_ptr<const std::vector<int>>;
+
+/// A device transport: a way to bring messages from the memory of one device to that of another without the
+/// host's. It knows no keys: within a pair of workers the order of the posts decides. So the members of a
+/// team post its rounds in one order. What is posted is work in the stream that is current there; the host
+/// waits for none of it. Safe to use from several threads.
+class DeviceTransport {
+ public:
+  virtual ~DeviceTransport() = default;
+
+  /// True if messages among these workers can go this way. All of them get the same answer. Waits, when a
+  /// team is new, until the others are ready for it too; their programs need not be at the same place.
+  /// @throws Error if the device's library reports one.
+  virtual bool carries(const Team& team, const std::string& operation) = 0;
+
+  /// Queues one round of a team that it carries. All tensors are on the device. What is queued in the current
+  /// stream afterwards sees the messages received, and may write those sent.
+  virtual void post(const Team& team, const std::vector<Message>& sends,
+                    const std::vector<Message>& receives) = 0;
+
+  /// The device's type.
+  virtual at::DeviceType type() const = 0;
+  /// True if both ends of each message compare its description first, by a message of the host.
+  virtual bool compares() const = 0;
+};
+
+}  // namespace riesz

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "riesz/comm/nccl/functions.h"
+
+namespace riesz::nccl {
+
+/// A letter: what the hosts of a team tell each other about its communicator.
+struct Letter {
+  enum class Kind : std::int32_t {
+    want,    ///< to the team's first member: one is needed
+    ask,     ///< from it: have you room for one?
+    yes,     ///< to it: a place is kept
+    no,      ///< to it: there is no room
+    make,    ///< from it: make one with this id
+    stage,   ///< from it: there is none, messages go through host memory
+    counts,  ///< how many of our messages have you issued?
+    issued,  ///< the answer: to you, and from you
+  };
+
+  Kind kind;
+  std::vector<int> team;
+  UniqueId id = {};
+  std::int64_t sent = 0, received = 0;
+};
+
+/// Mail: letters between any two workers of the job, over a communicator of MPI's own. The letters of one
+/// sender come in order. Private to src/comm.
+class Mail {
+ public:
+  /// Collective over the job.
+  Mail();
+  ~Mail();
+  Mail(const Mail&) = delete;
+  Mail& operator=(const Mail&) = delete;
+
+  /// Never waits. From any thread.
+  void send(int rank, const Letter& letter);
+  struct Received {
+    int from;
+    Letter letter;
+  };
+  /// The next letter, if one has come. From one thread.
+  std::optional<Received> take();
+
+ private:
+  struct Sent {
+    std::vector<std::int32_t> words;
+    MPI_Request request;
+  };
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::mutex mutex_;
+  std::list<Sent> sent_;  // until they are taken
+};
+
+}  // namespace riesz::nccl

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// The NCCL transport on the stand-in: which rounds go by it, how communicators are made, what is compared.
+#include "riesz/comm/nccl/transport.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/communicator.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/primitives/between.h"
+#include "riesz/primitives/pending.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/nccl_stand_in.h"
+#include "riesz/testing/parts.h"
+#include "riesz/testing/pretend_device.h"
+#include "riesz/testing/random.h"
+
+namespace riesz::testing {
+namespace {
+
+int me() { return Runtime::rank(); }
+int size() { return Runtime::size(); }
+int next() { return (me() + 1) % size(); }
+int before() { return (me() + size() - 1) % size(); }
+
+Team team_of(std::vector<int> ranks) { return std::make_shared<const std::vector<int>>(std::move(ranks)); }
+Team all() {
+  std::vector<int> ranks(static_cast<std::size_t>(size()));
+  std::iota(ranks.rbegin(), ranks.rend(), 0);  // in whatever order
+  return team_of(ranks);
+}
+
+class OnNccl : public ::testing::Test {
+ protected:
+  explicit OnNccl(const NcclSettings& settings = {.most_communicators = 64, .compare = true}) {
+    in_.set_standstill(std::chrono::seconds(20));
+    set(settings);
+  }
+  ~OnNccl() override {
+    Communicator::world().set_device_transport(nullptr);
+    for (const std::string& fault : in_.faults()) ADD_FAILURE() << fault;
+  }
+  void set(const NcclSettings& settings) {
+    Communicator::world().set_device_transport(nullptr);
+    auto made = std::make_unique<NcclTransport>(NcclStandIn::functions(), pretend_device(), settings);
+    transport_ = made.get();
+    Communicator::world().set_device_transport(std::move(made));
+  }
+  /// A ring of messages; what came, and by how many calls of ncclSend.
+  std::pair<at::Tensor, int> ring(const Team& team, const Operation& operation = "ring") {
+    const int calls = in_.calls("ncclSend");
+    const at::Tensor sent = at::arange(6, at::kFloat).add(10 * me()).to(pretend_device());
+    const at::Tensor received = at::full({6}, -1., sent.options());
+    Communicator::world().exchange(operation, {{next(), {sent, 1, 4}}}, {{before(), {received, 2, 4}}}, team);
+    return {received.cpu(), in_.calls("ncclSend") - calls};
+  }
+  static at::Tensor expected() {
+    at::Tensor y = at::full({6}, -1., at::kFloat);
+    y.narrow(0, 2, 4).copy_(at::arange(1, 5, at::kFloat).add(10 * before()));
+    return y;
+  }
+
+  NcclStandIn in_;
+  NcclTransport* transport_ = nullptr;
+};
+
+TEST_F(OnNccl, ARoundOfATeamIsAGroup) {
+  if (size() == 1) return;
+  Counters::instance().reset();
+  for (int i = 0; i < 3; ++i) {
+    const auto [y, calls] = ring(all());
+    EXPECT_SAME_BITS(y, expected());
+    EXPECT_EQ(calls, 1);
+  }
+  EXPECT_EQ(Counters::instance().by_operation().at("ring"), (Traffic{12, 48, 3}));
+}
+
+TEST_F(OnNccl, MessagesOfNoTeamAreStaged) {
+  if (size() == 1) return;
+  const auto [y, calls] = ring(nullptr);
+  EXPECT_SAME_BITS(y, expected());
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(OnNccl, BothRoundsOfAnOperatorAreQueuedAtItsLaunch) {
+  if (size() == 1) return;
+  const Partition row = Partition::world().grid({{"a", size()}});
+  const Space S = Space(row, {3, 7000}).partial("a");
+  const Operator A = between(S, dual(S));
+  const Vector x = random_vector(S, 1, true);
+  const Vector y = A(x);
+  const Vector there(S, x.local().to(pretend_device()));
+  const int calls = in_.calls("ncclSend");
+  at::Tensor result;
+  {
+    const NoHostReads none;
+    Pending pending = A.start(there);
+    EXPECT_EQ(in_.calls("ncclSend") - calls, 2 * (size() - 1));
+    result = pending.wait().local();
+  }
+  EXPECT_SAME_BITS(result.cpu(), y.local());
+}
+
+/// Each rank waits for the next one, in a ring; the programs meet nowhere else.
+TEST_F(OnNccl, TeamsMayBeUsedFirstInAnyOrder) {
+  if (size() == 1) return;
+  for (const int other : {next(), before()}) EXPECT_TRUE(transport_->carries(team_of({me(), other}), "pair"));
+}
+
+TEST_F(OnNccl, RanksThatShareADeviceAreStaged) {
+  if (size() == 1) return;
+  in_.set_identity("one bus");
+  set({.most_communicators = 64, .compare = true});
+  EXPECT_FALSE(transport_->carries(all(), "ring"));
+  const auto [y, calls] = ring(all());
+  EXPECT_SAME_BITS(y, expected());
+  EXPECT_EQ(calls, 0);
+}
+
+/// One has room for none, so the team has none on any rank.
+TEST_F(OnNccl, CommunicatorsAreBoundedInNumber) {
+  if (size() == 1) return;
+  set({.most_communicators = me() == size() - 1 ? 0 : 1, .compare = true});
+  EXPECT_FALSE(transport_->carries(all(), "ring"));
+  EXPECT_SAME_BITS(ring(all()).first, expected());
+  set({.most_communicators = 1, .compare = true});
+  EXPECT_TRUE(transport_->carries(all(), "ring"));
+  EXPECT_FALSE(size() > 2 && me() < 2 && transport_->carries(team_of({0, 1}), "pair"));
+  EXPECT_EQ(ring(all()).second, 1);
+}
+
+TEST_F(OnNccl, DescriptionsAreCompared) {
+  if (size() == 1) return;
+  const std::string mine = concat("Operator ", me());
+  EXPECT_ERROR(ring(all(), {"ring", mine}), concat(" in Operator ", before(), ", where this worker expects "),
+               concat(" in Operator ", me()));
+  const at::Tensor x = at::full({4}, 1., at::device(pretend_device()));
+  EXPECT_ERROR(Communicator::world().exchange("sizes", {{next(), {x, 0, 1 + me()}}},
+                                              {{before(), {x, 0, 1 + me()}}}, all()),
+               concat("sent ", 4 * (1 + before()), " bytes"), concat("expects ", 4 * (1 + me()), " bytes"));
+}
+
+}  // namespace
+}  // namespace riesz::testing

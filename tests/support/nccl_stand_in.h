@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/nccl/functions.h"
+
+namespace riesz::testing {
+
+/// A stand-in for NCCL, for tests on machines without a GPU. It has NCCL's functions and rules, and its calls
+/// are work on the streams of the pretend device. The ranks are the processes of the job; the bytes travel
+/// over MPI in messages of its own. A call that breaks a rule gives NCCL's result, and a text that names the
+/// rule:
+///
+/// - **Within a pair order decides.** The n-th ncclSend to a rank meets its n-th ncclRecv from this one.
+///   Count and type are the same at both ends. NCCL itself would hang, or give other values.
+/// - **One order of a communicator's collectives on all its ranks,** with one count, type and reduction.
+/// - **A call ends when its peers have theirs.** So a send waits for its receive, unless both are in one
+///   group; and a communicator's calls run one after another, whatever their streams. What waits longer than
+///   the standstill is an error that names the call and whom it waits for: NCCL would hang.
+/// - **A group** begins and ends in one thread, and has one stream for each communicator.
+/// - **A communicator** has one id, one count of ranks, each rank once, and each on a device of its own. It
+///   is ready before its first call, is called by one thread at a time, and by none after its end.
+///
+/// Nothing is sent by a call that is refused. What goes wrong in queued work is the communicator's
+/// asynchronous error.
+class NcclStandIn {
+ public:
+  /// Collective over the job, as is its end. There is one at a time.
+  NcclStandIn();
+  ~NcclStandIn();
+  NcclStandIn(const NcclStandIn&) = delete;
+  NcclStandIn& operator=(const NcclStandIn&) = delete;
+
+  static const nccl::Functions& functions();
+
+  /// The identity of this process's device; by default each has another. Ranks with one share a GPU.
+  void set_identity(std::string identity);
+  /// How long a call may wait for its peers.
+  void set_standstill(std::chrono::milliseconds time);
+  /// The texts of what went wrong in queued work since the last call.
+  std::vector<std::string> faults();
+  /// How many calls of a function were issued so far, such as "ncclSend".
+  int calls(const std::string& function) const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace riesz::testing
