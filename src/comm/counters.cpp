@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/spin_lock.h"
+#include "riesz/comm/trace/range.h"
 
 namespace riesz {
 namespace {
@@ -91,6 +92,7 @@ Counters& Counters::instance() {
 void Counters::add(const Operation& operation, const Traffic& traffic) {
   if (traffic == Traffic{}) return;
   operation.counter->add(traffic);
+  if (RangeSink* sink = range_sink()) sink->sent(operation, traffic);
   if (!recording()) return;
   const std::lock_guard lock(guard);
   if (recorded) keep_record(operation, traffic);

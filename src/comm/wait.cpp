@@ -16,6 +16,7 @@
 #include "riesz/comm/staged_requests.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/comm/trace/range.h"
 
 namespace riesz {
 namespace {
@@ -107,9 +108,12 @@ Wait::Wait(const std::string& operation)
       next_look_(begin_ + kLook),
       moved_at_(begin_),
       moved_(movements_here()),
-      number_(0) {}
+      number_(0) {
+  if (RangeSink* sink = range_sink()) sink->begin(RangeKind::wait, "wait", operation);
+}
 
 Wait::~Wait() {
+  if (RangeSink* sink = range_sink()) sink->end();
   if (number_ != 0) StatusBoard::wait_ends(number_);
 }
 

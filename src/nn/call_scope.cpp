@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "riesz/comm/trace/range.h"
+
 namespace riesz {
 namespace {
 
@@ -12,9 +14,14 @@ thread_local std::shared_ptr<const void> outermost_call;
 
 }  // namespace
 
-CallScope::CallScope(std::shared_ptr<const Origin> origin) : layer_(std::move(origin)) { ++calls_under_way; }
+CallScope::CallScope(std::shared_ptr<const Origin> origin) : layer_(std::move(origin)) {
+  ++calls_under_way;
+  if (RangeSink* sink = range_sink())
+    sink->begin(RangeKind::layer, name_of_layer(LayerScope::current().get()), {});
+}
 
 CallScope::~CallScope() {
+  if (RangeSink* sink = range_sink()) sink->end();
   if (--calls_under_way == 0) outermost_call.reset();
 }
 

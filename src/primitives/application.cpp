@@ -5,10 +5,12 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/comm/wait.h"
 #include "riesz/partition/participation.h"
 #include "riesz/primitives/check_input.h"
@@ -33,10 +35,16 @@ void check_result(const Operator& A, const at::Tensor& y) {
               to_string(A.range()), " has ", shape);
 }
 
+/// What a profile says of a step: what it is, and its spaces.
+std::string detail_of(const Primitive& step) {
+  return concat(to_string(step), "; ", to_string(step.domain()), " -> ", to_string(step.range()));
+}
+
 /// Of one step alone nothing has to be reserved before it is done, so no application is made.
 at::Tensor applied_alone(const Operator& A, const Primitive& step, const at::Tensor& x) {
   detail::check_input(A, x);
   if (!takes_part(step)) return at::empty({0}, x.options());
+  const Range range(RangeKind::operation, step.operation().name, [&] { return detail_of(step); });
   if (A.communicates()) count_participation(step.operation());
   if (const Rounds* rounds = step.sends() ? step.rounds() : nullptr)
     return execute(step.operation(), *rounds, resolved(x));
@@ -102,7 +110,20 @@ Application::Messages* Application::messages_now() {
   return sent_ < messages_.size() && messages_[sent_].step == step_ ? &messages_[sent_] : nullptr;
 }
 
+const Primitive* Application::step_shown() const {
+  const Primitive* step = together_ == nullptr && !operators_.empty() ? step_of(0, step_) : nullptr;
+  return step != nullptr && takes_part(*step) ? step : nullptr;
+}
+
 void Application::begin_step() {
+  std::optional<Range> range;
+  if (range_sink() != nullptr) {
+    const Primitive* step = step_shown();
+    if (step != nullptr)
+      range.emplace(RangeKind::operation, step->operation().name, [&] { return detail_of(*step); });
+    else if (together_ != nullptr)
+      range.emplace(RangeKind::operation, together_->name);
+  }
   Messages* messages = messages_now();
   if (messages != nullptr) {
     Execution& execution = messages->execution;

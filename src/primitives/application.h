@@ -56,6 +56,8 @@ class Application {
 
   const Primitive* step_of(std::size_t i, std::size_t step) const;
   Messages* messages_now();
+  /// The step of one operator alone that a profile shows, if this worker takes part in it.
+  const Primitive* step_shown() const;
   bool prepare(std::size_t step);
   void begin_step();
   bool step_done();

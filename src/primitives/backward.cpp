@@ -14,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/new_tensor.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/primitives/backward_passes.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
@@ -102,6 +103,7 @@ void name_layer(const Roots& roots, const GoesBack& going) {
 
 /// From these and the chain's last token, which leads to every communication on every worker.
 void run(Chain& chain, const at::Tensor& token, Roots roots) {
+  const Range range(RangeKind::phase, "backward");
   roots.add_token(token);
   const GoesBack going(chain);
   try {

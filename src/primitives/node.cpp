@@ -20,6 +20,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/new_tensor.h"
+#include "riesz/comm/trace/range.h"
 
 namespace riesz::detail {
 
@@ -92,6 +93,7 @@ class Recorded final : public torch::autograd::Node {
     for (std::size_t i = 0; i < gradients.size(); ++i)
       if (!gradients[i].defined()) gradients[i] = zeros_like(input_metadata(i));
     const LayerScope layer(backward_of(node_->origin_));
+    const Range range(RangeKind::layer, name_of_layer(node_->origin_.get()), [] { return "backward"; });
     const ChannelScope channel(node_->channel_);
     node_->recorded_ = this;
     const OwnGradients own_gradients(gradients);

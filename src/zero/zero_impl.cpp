@@ -15,6 +15,7 @@
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/primitives/all_max.h"
 
@@ -160,6 +161,7 @@ void Zero::Impl::enter(std::size_t unit, std::optional<std::size_t> following) {
 
 void Zero::Impl::fetch(std::size_t unit) {
   const LayerScope layer(plan.units[unit].name);
+  const Range range(RangeKind::layer, plan.units[unit].name, [] { return "fetch"; });
   for (const std::size_t b : plan.units[unit].buckets) buckets[b]->fetch();
 }
 
@@ -171,6 +173,7 @@ void Zero::Impl::begin(std::int64_t i, std::int64_t of) {
 std::vector<Share> Zero::Impl::shares() {
   const at::NoGradGuard no_gradient;
   const LayerScope layer("", Phase::update);
+  const Range range(RangeKind::phase, "reduce");
   for (const auto& [b, k] : place) buckets[b]->check_unwritten(k);
   reductions->check_all_came();
   reductions->finish();
@@ -197,6 +200,7 @@ State Zero::Impl::state() {
 void Zero::Impl::spread(std::size_t part) {
   const at::NoGradGuard no_gradient;
   const LayerScope layer(buckets[part]->name(), Phase::update);
+  const Range range(RangeKind::layer, buckets[part]->name(), [] { return "update"; });
   buckets[part]->updated();
   if (part + 1 < buckets.size()) return;
   if (live.values == Lifetimes::Values::always && consistency_checks()) check_values();

@@ -12,6 +12,7 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/staged_requests.h"
 #include "riesz/comm/thread.h"
+#include "riesz/comm/trace/trace.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -152,6 +153,7 @@ class BackgroundThread {
   }
 
   void run() {
+    name_thread("background communication");
     std::chrono::microseconds pause = kShortestPause;
     int idle = 0;
     std::vector<const BackgroundTask*> seen;

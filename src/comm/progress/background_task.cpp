@@ -9,6 +9,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/comm/wait.h"
 
 namespace riesz {
@@ -39,6 +40,11 @@ BackgroundTask::~BackgroundTask() {
   if (failure_ && !thrown_ && std::uncaught_exceptions() == 0) end_job(failure_);
 }
 
+std::chrono::steady_clock::time_point BackgroundTask::begin_of_range() {
+  if (range_sink() == nullptr) return {};
+  return std::chrono::steady_clock::now();
+}
+
 bool BackgroundTask::advance() {
   if (ended_) return true;
   const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -49,7 +55,11 @@ bool BackgroundTask::advance() {
     const Strand::Scope recorded(strand_);
     const LayerScope layer(origin_);  // on whatever thread
     const DeviceStream::Scope queued(stream_);
-    if (progress()) ended_ = true;
+    if (progress()) {
+      if (RangeSink* sink = range_sink(); sink != nullptr && begin_ != decltype(begin_)())
+        sink->was_in_flight(operation(), begin_);
+      ended_ = true;
+    }
   } catch (...) {
     failure_ = std::current_exception();
     ended_ = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,9 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  private:
   friend void throw_unreported_failure();
 
+  /// Now, if ranges are taken down.
+  static std::chrono::steady_clock::time_point begin_of_range();
+
   std::string text();
   void wait_for_end(const std::string& text);
 
@@ -75,6 +79,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
   Strand strand_;
   DeviceStream stream_;
   std::shared_ptr<const Origin> origin_ = LayerScope::current();  // where it was made
+  std::chrono::steady_clock::time_point begin_ = begin_of_range();
   std::mutex mutex_;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> in_background_ = false;

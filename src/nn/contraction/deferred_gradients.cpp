@@ -12,6 +12,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/nn/contraction/deferral.h"
 
 namespace riesz {
@@ -44,6 +45,8 @@ Groups groups_of(const std::vector<Job>& jobs) {
 
 at::Tensor gradient_of(Job& job, Groups& groups) {
   const LayerScope layer(job.origin);
+  const Range range(RangeKind::layer, name_of_layer(job.origin.get()),
+                    [] { return "backward of the weight"; });
   ForGroup* others = job.group ? &groups.at(job.group.get()) : nullptr;
   if (others && others->gathered.defined()) job.gathered[0] = others->gathered;
   job.stored[1] = job.w;

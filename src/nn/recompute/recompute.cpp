@@ -13,6 +13,7 @@
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/recompute/kept_inputs.h"
 #include "riesz/nn/recompute/region_bytes.h"
@@ -104,6 +105,7 @@ struct RegionCall {
     if (std::exchange(ran_again, true)) return;
     const at::ThreadLocalStateGuard as_then(state);
     const PhaseScope phase(Phase::recompute);
+    const Range range(RangeKind::phase, "recompute");
     const LayerScope layer(origin ? origin : std::make_shared<const Origin>());
     std::optional<ContextScope> in_context;
     if (context) in_context.emplace(*context);

@@ -14,6 +14,7 @@
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
+#include "riesz/train/config/step_window.h"
 #include "riesz/train/data/image_task.h"
 
 namespace riesz {
@@ -171,6 +172,7 @@ void check_config(const Config& config, int ranks) {
   check_schedule(config);
   check_optimizer(config);
   check_data(config);
+  profile_window(config);  // says what is wrong with it
 }
 
 }  // namespace riesz

@@ -121,6 +121,7 @@ struct Config {
     std::string frozen;
     std::int64_t eval_every = 100;
     std::int64_t eval_size = 500;
+    std::string profile;
   } train;
 
   struct Checkpoint {

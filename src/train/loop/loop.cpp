@@ -8,6 +8,7 @@
 
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/status_board.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/primitives/all_max.h"
 
 namespace riesz {
@@ -50,7 +51,7 @@ struct Late {
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop, const Made& made,
-                     const std::function<bool(std::int64_t)>& at_once) {
+                     const std::function<bool(std::int64_t)>& at_once, Profile* profile) {
   const auto counted = static_cast<double>(config.batch * task.unit().each);
   Trained trained;
   const Clock::time_point start = Clock::now();
@@ -63,16 +64,23 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
   const auto show_late = [&] {
     if (late) show(std::exchange(late, std::nullopt)->known());
   };
-  for (std::int64_t step = made.steps; step < config.steps; ++step) {
+  const auto batch_of = [&](std::int64_t taken) {
+    const Range range(RangeKind::phase, "data");
+    return task.batch(taken, config.batch);
+  };
+  /// True if it was the last.
+  const auto make_step = [&](std::int64_t step) {
+    const std::string name = "step " + std::to_string(step + 1);
+    const Range range(RangeKind::step, name);
     // What goes on behind the computing is counted when it has gone: between two ends of all that is under
     // way.
     const bool measured = step <= made.steps + 1;
     if (measured) finish_background();
     const std::map<std::string, Traffic> before = Counters::instance().by_operation();
     const Clock::time_point begin = Clock::now();
-    StatusBoard::note("step " + std::to_string(step + 1));
+    StatusBoard::note(name);
     const std::int64_t taken = made.rows + (step - made.steps) * config.batch;
-    const TrainingStep::Result result = train_step(step, task.batch(taken, config.batch));
+    const TrainingStep::Result result = train_step(step, batch_of(taken));
     show_late();
     Row row;
     row.step = step + 1;
@@ -91,15 +99,23 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     row.rate = counted / took;
     if (is_late) {
       late.emplace(Late{row, result});
-      continue;
+      return last;
     }
     row = Late{row, result}.known();
     if (evaluates) {
+      const Range evaluation(RangeKind::phase, "evaluation");
       row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());
     }
     show(row);
+    return last;
+  };
+  for (std::int64_t step = made.steps; step < config.steps; ++step) {
+    if (profile != nullptr) profile->before(step + 1);
+    const bool last = make_step(step);
+    if (profile != nullptr) profile->after(step + 1);
     if (last) break;
   }
+  if (profile != nullptr) profile->finish();
   return trained;
 }
 

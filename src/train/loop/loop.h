@@ -12,6 +12,7 @@
 #include "riesz/train/data/task.h"
 #include "riesz/train/loop/learner.h"
 #include "riesz/train/loop/on_step.h"
+#include "riesz/train/loop/profile.h"
 #include "riesz/train/loop/step.h"
 #include "riesz/train/report/history.h"
 
@@ -36,9 +37,10 @@ struct Trained {
 /// On a device `on_step` gets a step's row when the next step has begun, so nothing waits for its numbers. It
 /// gets the row sooner after the last step, when the held-out loss is measured, and after steps for which
 /// `at_once` is true, such as for a checkpoint. Steps are numbered from 1.
+/// `profile`: is told where steps begin and end, and gets ranges for the step, its data and the evaluation.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
                      const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {},
-                     const std::function<bool(std::int64_t step)>& at_once = {});
+                     const std::function<bool(std::int64_t step)>& at_once = {}, Profile* profile = nullptr);
 
 }  // namespace riesz

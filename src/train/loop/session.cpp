@@ -8,12 +8,14 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/failure_note.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/loop/checkpoints.h"
 #include "riesz/train/loop/ignored_signals.h"
+#include "riesz/train/loop/profile.h"
 #include "riesz/train/loop/skipped_steps.h"
 #include "riesz/train/loop/stop_signals.h"
 #include "riesz/train/report/results.h"
@@ -89,13 +91,15 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
     if (results) results->step(rows.back());
     if (also) also(row);
     say(skipped.after(row));
+    const Range range(RangeKind::phase, "checkpoint");
     say(checkpoints.after(row.step, false, row.held_out_loss));
   };
+  Profile profile(config, mesh);
   const Trained trained = [&] {
     try {
-      return run_training(config.train, step, model, task, on_step, StopSignals::came,
-                          {beginning.step, beginning.rows},
-                          [&](std::int64_t made) { return checkpoints.due(made); });
+      return run_training(
+          config.train, step, model, task, on_step, StopSignals::came, {beginning.step, beginning.rows},
+          [&](std::int64_t made) { return checkpoints.due(made); }, &profile);
     } catch (...) {
       say(checkpoints.finish());
       say(checkpoints.last());
@@ -112,7 +116,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   };
   const std::vector<std::string> lines = task.report(trained_model, *trained.rows.back().held_out_loss);
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
-                                   collect_memory(mesh, step.memory()));
+                                   collect_memory(mesh, step.memory())) +
+                           profile.report();
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
   if (results) results->finish(rows, lines, text);
   checkpoints.check_saved(steps);

@@ -18,6 +18,7 @@
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/nn/freeze.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
@@ -105,6 +106,7 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   const auto scaled = [&](const Vector& sum) { return scale_ ? scale_->scaled(sum, mean) : mean * sum; };
   const auto sum = [&](std::int64_t i) {
     zeros_.begin(i, parts);
+    const Range range(RangeKind::phase, "forward");
     return sum_of_losses(step, batch, split[static_cast<int>(i)]);
   };
   timeline_.clear();
@@ -151,6 +153,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   check_loss(step, result.loss);
+  const Range range(RangeKind::phase, "optimizer");
   const LayerScope gradients("gradients", Phase::update);
   const bool goes_on = !scale_ || scale_->unscale(*store_);
   if (scale_) result.skipped = scale_->last_skipped();

@@ -97,6 +97,7 @@ void Results::begin() {
   write_file(folder_ / "config.toml", saved_config(config_));
   std::error_code error;
   for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
+  if (config_.train.profile.empty()) fs::remove(folder_ / "trace.json", error);
   histories_ = std::move(all);
 }
 

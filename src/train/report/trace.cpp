@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/pipeline/schedule/chrome_trace.h"
 #include "riesz/pipeline/schedule/picture.h"
+#include "riesz/train/report/clock_offsets.h"
 
 namespace riesz {
 namespace {
@@ -26,17 +26,10 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// One for all processes that share a steady clock.
-std::string host() {
-  std::string id = "host";
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
-}
-
 std::string to_text(const std::vector<Timed>& row) {
   std::ostringstream out;
   out.precision(std::numeric_limits<double>::max_digits10);
-  out << host() << " " << now();
+  out << clock_identity() << " " << now();
   for (const auto& [action, start, end] : row)
     out << " " << static_cast<int>(action.pass) << " " << action.chunk << " " << action.micro_batch << " "
         << start << " " << end;
