@@ -21,6 +21,10 @@ inline constexpr bool is_element<Expression> = true;
 
 }  // namespace detail
 
+/// What a formula does not take is an error that says so.
+template <typename>
+inline constexpr bool is_whole_power = false;
+
 /// What a point-wise formula computes with.
 template <typename X>
 concept Element = detail::is_element<X>;
@@ -38,12 +42,18 @@ RIESZ_ELEMENT X rsqrt(const X& x) {
   return 1.0 / sqrt(x);
 }
 
-/// x^n by multiplications, n ≥ 1.
+/// x^n by multiplications, and 1/x^−n where n < 0.
 template <Element X>
 RIESZ_ELEMENT X pow(const X& x, int n) {
-  X y = x;
-  for (int i = 1; i < n; ++i) y = y * x;
+  const int size = n < 0 ? -n : n;
+  X y = n == 0 ? X(1.0) : x;
+  for (int i = 1; i < size; ++i) y = y * x;
+  if (n < 0) y = 1.0 / y;
   return y;
+}
+template <Element X, std::floating_point P>
+X pow(const X&, P) {
+  static_assert(is_whole_power<P>, "pow takes a whole power; write exp(p * log(x)) for another");
 }
 
 /// 1/(1 + exp(−x)), by exp(−|x|), which does not overflow. Its derivative is σ(1 − σ).

@@ -165,8 +165,17 @@ struct Formula {
   const FormulaKernels* kernels;
 };
 
+template <std::size_t N, typename F, typename = std::make_index_sequence<N>>
+inline constexpr bool takes = false;
+template <std::size_t N, typename F, std::size_t... I>
+inline constexpr bool takes<N, F, std::index_sequence<I...>> =
+    std::is_invocable_v<const F&, decltype((void(I), Expression(0.0)))...>;
+
 template <std::size_t N, typename F>
 Formula formula(std::string name, F f) {
+  static_assert(std::is_trivially_copyable_v<F>,
+                "a formula captures numbers alone; what it reads by element is a vector, given beside it");
+  static_assert(takes<N, F>, "a formula has one argument, auto, for each vector that it is given");
   return {std::move(name), std::make_shared<const F>(std::move(f)), &Compiled<F, N>::kernels()};
 }
 

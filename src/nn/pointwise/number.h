@@ -38,6 +38,12 @@ class Condition {
     return Condition(a.m_ != no ? no : yes);
   }
 
+  template <typename T>
+  operator T() const {
+    static_assert(!std::same_as<T, T>, "in a formula write where(condition, a, b) in place of if and ?:");
+    return {};
+  }
+
  private:
   Stored m_;
 };

@@ -29,6 +29,7 @@ Vector applied(const Formula& formula, const Space& X, const std::vector<Vector>
 std::vector<std::string> groups_of(const std::string& indices) {
   std::vector<std::string> groups(1);
   for (const char index : indices) {
+    if (index == ' ') continue;
     if (index == ',')
       groups.emplace_back();
     else
