@@ -117,12 +117,16 @@ TEST(TrainingStep, LeavesOutWhatPatternsMean) {
     std::map<std::string, at::Tensor> before;
     for (const Parameter& each : small.gpt.parameters()) before[each.name()] = testing::meant(each.get());
     step(0, task.batch(0, config.train.batch));
+    std::int64_t held = 0;
     for (const Parameter& each : small.gpt.parameters()) {
       const bool frozen =
           each.name().starts_with("transformer.w") || each.name().find("h.0.mlp") != std::string::npos;
+      if (frozen) held += static_cast<std::int64_t>(each.value().local().nbytes());
       EXPECT_EQ(each.trained(), !frozen) << each.name();
       EXPECT_TRUE(!frozen || at::equal(testing::meant(each.get()), before.at(each.name()))) << each.name();
     }
+    EXPECT_EQ(step.memory().untrained, held);
+    EXPECT_GT(held, 0);
     for (const StateView& view : step.state())
       EXPECT_FALSE(view.key != "value" && view.name.starts_with("transformer.w"))
           << view.name << " " << view.key;

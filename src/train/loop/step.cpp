@@ -204,6 +204,12 @@ State TrainingStep::state() {
 
 void TrainingStep::loaded() { optimizer_->loaded(); }
 
-Memory TrainingStep::memory() const { return {zeros_.holdings(), optimizer_->bytes()}; }
+Memory TrainingStep::memory() const {
+  std::int64_t untrained = 0;
+  for (const Parameter& parameter : model_.module.parameters()) {
+    if (!parameter.trained()) untrained += static_cast<std::int64_t>(parameter.value().local().nbytes());
+  }
+  return {zeros_.holdings(), optimizer_->bytes(), untrained};
+}
 
 }  // namespace riesz

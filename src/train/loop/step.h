@@ -20,6 +20,7 @@ namespace riesz {
 struct Memory {
   Holdings model;
   std::int64_t optimizer = 0;
+  std::int64_t untrained = 0;  ///< frozen parameters and buffers
 };
 
 /// A step of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm

@@ -40,6 +40,12 @@ std::int64_t count(const std::vector<Parameter>& parameters) {
   return elements;
 }
 
+std::string parameters_text(const std::vector<Parameter>& all) {
+  std::vector<Parameter> frozen = all;
+  std::erase_if(frozen, [](const Parameter& each) { return each.trained(); });
+  return grouped(count(all)) + (frozen.empty() ? "" : concat(", of which ", grouped(count(frozen)), " frozen"));
+}
+
 /// Of this process, in bytes.
 std::int64_t most_resident() {
   rusage usage{};
@@ -93,13 +99,13 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine) {
   const auto& [parameters, gradients, masters, passing, gathered] = mine.model;
   const std::string text = concat(parameters, " ", gradients, " ", masters, " ", passing, " ", mine.optimizer,
-                                  " ", most_resident());
+                                  " ", mine.untrained, " ", most_resident());
   std::vector<RankMemory> ranks;
   for (const std::string& theirs : collect_texts(partition, text)) {
     RankMemory rank;
     Holdings& held = rank.state.model;
     std::istringstream(theirs) >> held.parameters >> held.gradients >> held.masters >> held.passing >>
-        rank.state.optimizer >> rank.resident;
+        rank.state.optimizer >> rank.state.untrained >> rank.resident;
     ranks.push_back(rank);
   }
   return ranks;
@@ -119,12 +125,14 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
     text += line;
   };
   row("parameters", [](const RankMemory& r) { return r.state.model.parameters; });
+  const auto untrained = [](const RankMemory& r) { return r.state.untrained; };
+  if (std::any_of(ranks.begin(), ranks.end(), untrained)) row("frozen parameters", untrained);
   row("gradients", [](const RankMemory& r) { return r.state.model.gradients; });
   row("optimizer", [](const RankMemory& r) { return r.state.optimizer + r.state.model.masters; });
   row("passing through", [](const RankMemory& r) { return r.state.model.passing; });
   row("in all", [](const RankMemory& r) {
     const auto& [parameters, gradients, masters, passing, gathered] = r.state.model;
-    return parameters + gradients + masters + passing + r.state.optimizer;
+    return parameters + gradients + masters + passing + r.state.optimizer + r.state.untrained;
   });
   if (resident) row("process at its most", [](const RankMemory& r) { return r.resident; });
   return text;
@@ -142,7 +150,7 @@ std::string summary(const Config& config, const Learner& model, const Task& task
   losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per "
          << unit.counted << ")";
   return line("model", model.module.describe()) +
-         line("parameters", grouped(count(model.module.parameters()))) +
+         line("parameters", parameters_text(model.module.parameters())) +
          line("layout",
               concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
          line("data", task.describe()) +
