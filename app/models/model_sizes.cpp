@@ -23,6 +23,13 @@ double local_extent(const Space& X, int dim, double extent) {
   return extent;
 }
 
+/// Do the same axes shard the same dims? One of a single worker shards nothing.
+bool lie_alike(const Space& X, const Space& Y) {
+  for (int axis = 0; axis < static_cast<int>(X.partition().axes().size()); ++axis)
+    if (X.partition().axis(axis).extent > 1 && X.dim_of(axis) != Y.dim_of(axis)) return false;
+  return true;
+}
+
 /// The letters that all kinds have, and `more`.
 template <typename Shape>
 std::map<char, double> extents_of(const Shape& of, std::map<char, double> more) {
@@ -206,6 +213,9 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
     kept.computed += elements(spaces_.attending(letters), letters, rows, T);
   for (const std::string& letters : of_.inside)
     kept.computed += elements(spaces_.inside(letters), letters, rows, T);
+  // Attention keeps its result where it attends, and the projection behind it where that is brought to.
+  if (const Space attended = spaces_.attending("bthd"); !lie_alike(attended, spaces_.inside("bthd")))
+    kept.computed += elements(attended, "bthd", rows, T);
   return kept;
 }
 
