@@ -167,6 +167,7 @@ class Recorded final : public torch::autograd::Node {
     node_->origin_ = LayerScope::current();
     node_->channel_ = current_channel();
     const bool records = at::GradMode::is_enabled();
+    of_lent_memory_ = !inputs.empty() && lies_in_lent_memory(inputs[0]);
     bool needs_gradient = false;
     for (const at::Tensor& input : inputs) {
       node_->given_.push_back(input.defined());
@@ -213,7 +214,7 @@ class Recorded final : public torch::autograd::Node {
       if (differentiable > 1 && output.defined()) view_of(output, CreationMeta::MULTI_OUTPUT_NODE);
     for (const at::Tensor& tensor : node_->to_save_)
       saved_.emplace_back(tensor, tensor.defined() && tensor.grad_fn() == self);
-    if (node_->gives_again()) version_ = outputs[0]._version();
+    if (node_->gives_again() && !of_lent_memory_) version_ = outputs[0]._version();
     if (node_->given_x_.defined()) keep_given();
   }
 
@@ -289,8 +290,9 @@ class Recorded final : public torch::autograd::Node {
   std::vector<torch::autograd::SavedVariable> saved_;
   Given given_;
   bool released_ = false;
-  std::int64_t version_ = 0;  // of the output, as it was given
-  std::int64_t readers_ = 0;  // that do not keep it
+  bool of_lent_memory_ = false;  // is the first input's memory another's, who may take it away?
+  std::int64_t version_ = -1;    // of the output, as it was given; -1: it is not given again
+  std::int64_t readers_ = 0;     // that do not keep it
   Made made_;
   std::uint64_t went_in_ = 0, threw_in_ = 0;  // the last backward; 0: none
 };
@@ -358,6 +360,10 @@ std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs, std
   const std::string behind = last->layer(), before = next != nullptr ? next->layer() : "";
   if (before.empty() || before == behind) return behind;
   return behind.empty() ? before : concat(before, ", or between it and ", behind);
+}
+
+bool lies_in_lent_memory(const at::Tensor& x) {
+  return x.defined() && x.has_storage() && !x.storage().resizable();
 }
 
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs) {

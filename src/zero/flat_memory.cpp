@@ -21,6 +21,7 @@ void let_memory_go(const at::Tensor& flat) {
   c10::StorageImpl* storage = flat.storage().unsafeGetStorageImpl();
   storage->set_data_ptr_noswap(at::DataPtr(nullptr, storage->device()));
   storage->set_nbytes(0);
+  storage->set_resizable(false);  // it is lent from now on (`lies_in_lent_memory`)
 }
 
 at::Tensor piece_of(const at::Tensor& flat, std::int64_t begin, at::IntArrayRef shape) {

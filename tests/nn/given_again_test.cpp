@@ -4,6 +4,8 @@
 // What a contraction keeps of an x that its own node gives again: nothing. The gradients are those of a kept
 // x.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/randn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/norm/moments.h"
 #include "riesz/nn/norm/row_norm.h"
+#include "riesz/nn/pointwise/pointwise.h"
 #include "riesz/testing/memory_meter.h"
 
 namespace riesz::testing {
@@ -230,6 +233,25 @@ TEST(GivenAgain, ABroadcastOperandIsNotReadAgain) {
     };
     EXPECT_TRUE(gradient(false).equal(gradient(true)));
   }
+}
+
+/// Also where it has as many elements as x.
+TEST(GivenAgain, AnOperandInLentMemoryIsNotReadAgain) {
+  const Vector x = normal_leaf({1, kWidth}, at::kFloat), w = weight(at::kFloat, 3);
+  std::vector<float> lent(kWidth, 0.5F);
+  const Vector b = replicated(at::from_blob(lent.data(), {1, kWidth}, at::kFloat).requires_grad_());
+  const auto gradient = [&](const Vector& made) {
+    const at::Tensor y = product(made, w, {}).local();
+    std::fill(lent.begin(), lent.end(), 1e9F);
+    const at::Tensor wbar = torch::autograd::grad({y}, {w.local()}, {at::ones_like(y)})[0];
+    std::fill(lent.begin(), lent.end(), 0.5F);
+    return wbar;
+  };
+  const auto sum = [](auto a, auto c) { return a + c; };
+  EXPECT_TRUE(
+      gradient(pointwise("sum", sum, x, b)).equal(gradient(x + replicated(b.local().detach().clone()))));
+  EXPECT_TRUE(
+      gradient(gelu(b)).equal(gradient(gelu(replicated(b.local().detach().clone().requires_grad_())))));
 }
 
 TEST(GivenAgain, AnEditOfItChangesNothingThatWasRead) {

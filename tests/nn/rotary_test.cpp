@@ -4,6 +4,7 @@
 
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/polar.h>
 #include <ATen/ops/view_as_complex.h>
@@ -206,6 +207,10 @@ TEST(Rotary, TurnsInPlaceWhatIsGivenAway) {
   const at::Tensor back = torch::autograd::grad({through}, {leaf}, {ybar.neg()})[0];
   EXPECT_TRUE(back.equal(gradient));
   EXPECT_EQ(MemoryMeter::peak() - before, 3 * y.nbytes());  // through, ybar.neg(), and one of neg's backward
+
+  std::vector<double> own(static_cast<std::size_t>(leaf.numel()), 1.0);  // memory of the user's own
+  rotary(Vector(X, at::from_blob(own.data(), X.shape(), at::kDouble)));
+  EXPECT_EQ(own, std::vector<double>(own.size(), 1.0));
 
   const Vector saved = made();  // an operation that saves its result holds its memory
   const at::Tensor square = saved.local().sigmoid();

@@ -4,6 +4,7 @@
 #include "riesz/nn/attention/row_blocks.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/ops/_neg_view.h>
 #include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -154,6 +155,17 @@ TEST(RowBlocks, HaveTheSameBitsByAnyNumberOfThreads) {
   const TileGradients again = detail::pull_back_by_row_blocks(of.q, of.k, of.v, rows, mask);
   at::set_num_threads(before);
   EXPECT_TRUE(again.q.equal(bar.q) && again.k.equal(bar.k) && again.v.equal(bar.v));
+}
+
+TEST(RowBlocks, ReadAGradientThatIsNegatedLazily) {
+  at::manual_seed(1);
+  const Operands of(70, 70, 2, 16, at::kFloat);
+  const TileMask mask{.scale = 0.3, .corner = true};
+  const Attended all = detail::attend_by_row_blocks(of.q, of.k, of.v, mask);
+  const auto gradients = [&](const at::Tensor& ybar) {
+    return detail::pull_back_by_row_blocks(of.q, of.k, of.v, {{}, all.lse, ybar, {}}, mask);
+  };
+  EXPECT_TRUE(gradients(at::_neg_view(of.ybar)).v.equal(gradients(of.ybar.neg()).v));
 }
 
 TEST(RowBlocks, MakeARowNaNThatSeesAScoreThatIsNone) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "riesz/comm/resolved.h"
 #include "riesz/nn/attention/row_blocks.h"
 #include "riesz/nn/random/dropped.h"
 #include "riesz/primitives/node.h"
@@ -36,7 +35,7 @@ class AloneNode final : public Node {
     const at::Tensor &q = kept[0], &k = kept[1], &v = kept[2];
     if (at::GradMode::is_enabled()) return differentiable(q, k, v, gradients[0], mask);
     const TileGradients bar =
-        pull_back_by_row_blocks(q, k, v, {{}, kept[6], resolved(gradients[0]), {}}, mask);
+        pull_back_by_row_blocks(q, k, v, {{}, kept[6], gradients[0], {}}, mask, needs_gradient(3));
     return as_stored(bar, q, mask);
   }
 
@@ -48,7 +47,7 @@ class AloneNode final : public Node {
   static std::vector<at::Tensor> as_stored(const TileGradients& bar, const at::Tensor& q,
                                            const TileMask& mask) {
     const auto of_q = [&](const at::Tensor& x) { return x.to(q.scalar_type()); };
-    const at::Tensor bias = mask.bias.defined()
+    const at::Tensor bias = bar.bias.defined()
                                 ? bar.bias.sum_to_size(mask.bias.sizes()).to(mask.bias.scalar_type())
                                 : at::Tensor();
     return {of_q(bar.q), of_q(bar.k), of_q(bar.v), bias, {}, {}};

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "riesz/comm/resolved.h"
 #include "riesz/nn/attention/score_rows.h"
 #include "riesz/nn/attention/tile_product.h"
 #include "riesz/nn/kernels/in_threads.h"
@@ -25,7 +26,7 @@ constexpr std::int64_t kScoresAtOnce = std::int64_t{1} << 18;
 
 /// In fp32, a row's numbers next to each other.
 at::Tensor rows_of_floats(const at::Tensor& x) {
-  const at::Tensor wide = x.to(at::kFloat);
+  const at::Tensor wide = resolved(x.to(at::kFloat));
   return wide.stride(-1) == 1 ? wide : wide.contiguous();
 }
 
@@ -259,12 +260,13 @@ Attended attend_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at
 }
 
 TileGradients pull_back_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const RowGradients& rows, const TileMask& mask) {
+                                      const RowGradients& rows, const TileMask& mask, bool of_bias) {
   const Blocks of(q, k, v, mask);
   const at::Tensor ybar = rows_of_floats(rows.ybar), lse = rows.lse.contiguous();
   const at::Tensor dot = rows.dot.defined() ? rows.dot.contiguous() : rows.dot;
   TileGradients bar{zeros_by_head(of.q), zeros_by_head(of.k), zeros_by_head(of.v), {}};
-  if (mask.bias.defined()) bar.bias = at::zeros({q.size(0), q.size(1), of.rows, of.columns}, of.q.options());
+  if (of_bias && mask.bias.defined())
+    bar.bias = at::zeros({q.size(0), q.size(1), of.rows, of.columns}, of.q.options());
   for_key_heads(of, true, [&](const Room& room, std::int64_t b, std::int64_t key_head) {
     const HeadRows values = head_of(of.v, b, key_head);
     const HeadRows keys = room.together(head_of(of.k, b, key_head), of.columns, of.d);

@@ -23,9 +23,10 @@ Attended attend_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at
                               const TileMask& mask);
 
 /// Its `pull_back`, which computes scores again and draws again. Without `rows.dot` the rows see no other
-/// tile. It does not read `rows.y`. The bias's gradient is undefined where there is no bias. All are in fp32.
+/// tile. It does not read `rows.y`. The bias's gradient, which is as large as the scores, is undefined where
+/// there is no bias or it is not wanted. All are in fp32.
 /// @pre as above
 TileGradients pull_back_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const RowGradients& rows, const TileMask& mask);
+                                      const RowGradients& rows, const TileMask& mask, bool of_bias = true);
 
 }  // namespace riesz::detail

@@ -66,8 +66,8 @@ Tensors gradients_on_cpu(const Formula& formula, const Tensors& inputs, at::Tens
 }
 
 /// It gives its output again. For that it has copies of the inputs that are broadcast, which are few
-/// elements: the memory of a parameter, such as a bias, may be elsewhere when backward comes to a reader of
-/// the output.
+/// elements, and of those in lent memory: the memory of a parameter, such as a bias, may be elsewhere when
+/// backward comes to a reader of the output.
 class PointwiseNode : public Node {
  public:
   explicit PointwiseNode(Formula formula, bool recorded)
@@ -78,7 +78,7 @@ class PointwiseNode : public Node {
     if (recorded_) {
       Tensors all = inputs;
       for (const at::Tensor& x : inputs)
-        all.push_back(x.numel() != inputs[0].numel() ? x.clone() : at::Tensor());
+        all.push_back(x.numel() != inputs[0].numel() || lies_in_lent_memory(x) ? x.clone() : at::Tensor());
       save(all);
     }
     return {pointwise_values(inputs[0].device(), formula_, inputs)};

@@ -149,10 +149,12 @@ class RecomputeNode : public detail::Node {
   Tensors kept_;
 };
 
-/// With handles of their own, so that what is read of them outside is not shared inside.
+/// With handles of their own, so that what is read of them outside is not shared inside. None comes from a
+/// node that gives it again: when the region runs again none does.
 Vectors apart(const Vectors& xs) {
   Vectors own;
-  for (const Vector& x : xs) own.emplace_back(x.space(), x.local(), x.is_constant());
+  for (const Vector& x : xs)
+    own.emplace_back(x.space(), x.local().requires_grad() ? x.local().alias() : x.local(), x.is_constant());
   return own;
 }
 
