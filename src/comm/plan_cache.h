@@ -14,9 +14,9 @@ namespace riesz::detail {
 /// contains what it follows from, by which it is found; no key is copied. Threads may share a cache: each
 /// holds the plan that it uses, and no lock is held while a plan is made. So a plan may use other plans.
 ///
-///     static auto& plans = *new PlanCache<Plan>;  // never freed: other threads may call at the program's
-///     end const auto plan = plans.get([&](const Plan& made) { return made.X == X; }, [&] { return
-///     planned(X); });
+///     static auto& plans = *new PlanCache<Plan>;  // never freed: at the program's end threads may call
+///     const auto plan = plans.get([&](const Plan& made) { return made.X == X; },
+///                                 [&] { return planned(X); });
 ///
 /// A search begins at the plan that was found last, so a program that makes the same calls step by step finds
 /// each at once.

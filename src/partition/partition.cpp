@@ -16,6 +16,17 @@
 namespace riesz {
 
 struct Partition::Impl {
+  /// Of workers of a partition, and of its job, also while another goes on.
+  static Partition derived(const Partition& from, std::vector<int> workers, std::vector<Axis> axes) {
+    const Impl& parent = *from.impl_;
+    Partition made(std::move(workers), std::move(axes), parent.me, parent.real);
+    if (made.impl_->job == parent.job) return made;
+    auto impl = std::make_shared<Impl>(*made.impl_);
+    impl->job = parent.job;
+    made.impl_ = std::move(impl);
+    return made;
+  }
+
   std::vector<int> workers;  // world ranks, by rank here
   std::vector<Axis> axes;
   std::vector<int> strides;  // by axis
@@ -97,7 +108,7 @@ Partition Partition::grid(const std::vector<Axis>& axes) const {
   RIESZ_CHECK(product == size(), "Partition::grid: a grid of ", extents_of(axes), " = ", product,
               " workers (axes ", names_of(axes), ") does not fit the partition's ", size(),
               "; the product of the extents must be ", size());
-  return {impl_->workers, axes, impl_->me, impl_->real};
+  return Impl::derived(*this, impl_->workers, axes);
 }
 
 Partition Partition::along(const std::vector<std::string>& axes) const {
@@ -109,7 +120,7 @@ Partition Partition::along(const std::vector<std::string>& axes) const {
   for (const int a : positions) kept.push_back(impl_->axes[static_cast<std::size_t>(a)]);
   std::vector<int> workers;
   for (const int rank : fibre(impl_->rank, positions)) workers.push_back(world_rank(rank));
-  return {std::move(workers), std::move(kept), impl_->me, impl_->real};
+  return Impl::derived(*this, std::move(workers), std::move(kept));
 }
 
 Partition Partition::at(const std::string& axis, int coordinate) const {
@@ -122,7 +133,7 @@ Partition Partition::at(const std::string& axis, int coordinate) const {
   for (int rank = 0; rank < size(); ++rank) {
     if (this->coordinate(rank, static_cast<int>(a)) == coordinate) workers.push_back(world_rank(rank));
   }
-  return {std::move(workers), std::move(kept), impl_->me, impl_->real};
+  return Impl::derived(*this, std::move(workers), std::move(kept));
 }
 
 Partition Partition::factor(const std::string& axis, const std::vector<Axis>& parts) const {
@@ -148,7 +159,7 @@ Partition Partition::subset(const std::vector<int>& ranks) const {
     workers.push_back(world_rank(rank));
   }
   const int count = static_cast<int>(workers.size());
-  return {std::move(workers), {{"subset", count}}, impl_->me, impl_->real};
+  return Impl::derived(*this, std::move(workers), {{"subset", count}});
 }
 
 Partition operator|(const Partition& P, const Partition& Q) {
@@ -159,7 +170,7 @@ Partition operator|(const Partition& P, const Partition& Q) {
     if (!first.contains(worker)) workers.push_back(worker);
   }
   const int count = static_cast<int>(workers.size());
-  return {std::move(workers), {{"union", count}}, P.impl_->me, P.impl_->real};
+  return Partition::Impl::derived(P, std::move(workers), {{"union", count}});
 }
 
 void check_real(const std::string& what, const Partition& partition) {

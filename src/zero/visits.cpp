@@ -5,13 +5,13 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/thread_state.h"
+#include "riesz/comm/turn_line.h"
 #include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
@@ -19,21 +19,24 @@
 namespace riesz {
 namespace {
 
-thread_local std::uint64_t line = 0;
+/// The call in the midst of which this thread was made, whose work it continues.
+thread_local std::weak_ptr<const void> call_of_maker;
 
-/// The number of this thread, and of those of the library's that take turns with it: one of them runs.
-std::uint64_t line_here() {
-  static std::atomic<std::uint64_t> last(0);
-  if (line == 0) line = ++last;
-  return line;
+std::weak_ptr<const void> call_here() {
+  const auto call = CallScope::outermost();
+  return call ? call : call_of_maker;
 }
 
-const bool carried = carry_to_threads([]() -> ReopenOnThread {
-  return [makers = line_here()]() -> std::shared_ptr<void> {
-    line = makers;
-    return nullptr;
-  };
-});
+class OfMaker {
+ public:
+  explicit OfMaker(const std::weak_ptr<const void>& call) { call_of_maker = call; }
+  ~OfMaker() { call_of_maker.reset(); }
+  OfMaker(const OfMaker&) = delete;
+  OfMaker& operator=(const OfMaker&) = delete;
+};
+
+const bool carried = carry_to_threads(
+    []() -> ReopenOnThread { return [call = call_here()] { return std::make_shared<OfMaker>(call); }; });
 
 }  // namespace
 
@@ -105,11 +108,13 @@ struct Visits::State {
 
   void check_one_at_a_time(const std::string& what) {
     const std::lock_guard lock(mutex);
-    RIESZ_CHECK(user.line == line_here() || user.call.expired(), "Zero: ", what,
+    const auto call = user.call.lock();
+    if (call && call == call_of_maker.lock()) return;  // goes on
+    RIESZ_CHECK(user.line == TurnLine::here() || call == nullptr, "Zero: ", what,
                 " is used in a call of the model while another thread is in a call of it; passes may go on "
                 "in any thread, but one at a time: let the threads take turns, or give each a model and a "
                 "Zero of its own");
-    user = {line_here(), CallScope::outermost()};
+    user = {TurnLine::here(), CallScope::outermost()};
   }
 
   void come_to(std::uint64_t tape, std::size_t unit) {
@@ -255,15 +260,19 @@ void Visits::forget_ended() {
   state_->went_back = 0;
 }
 
-void Visits::visit(std::size_t unit, const std::string& what, at::Device device) {
+void Visits::check_may_visit(const std::string& what) const {
   state_->check_one_at_a_time(what);
+  RIESZ_CHECK(
+      !at::GradMode::is_enabled() || Chain::current() != nullptr, what,
+      " is used while gradients are recorded, but outside a chain, in whose ",
+      "backward they are reduced: open one around the computation of a loss (riesz::Chain chain;), or "
+      "record none (at::NoGradGuard guard;)");
+}
+
+void Visits::visit(std::size_t unit, at::Device device) {
   state_->say_what_ended();
   Chain* chain = Chain::current();
   if (!at::GradMode::is_enabled()) return state_->use_unrecorded(chain, unit);
-  RIESZ_CHECK(
-      chain != nullptr, what, " is used while gradients are recorded, but outside a chain, in whose ",
-      "backward they are reduced: open one around the computation of a loss (riesz::Chain chain;), or "
-      "record none (at::NoGradGuard guard;)");
   const std::uint64_t tape = chain->tape();
   state_->come_to(tape, unit);
   const auto pass = state_->pass_of(*chain);

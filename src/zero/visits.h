@@ -39,10 +39,14 @@ class Visits {
 
   Visits(std::size_t units, Events events);
 
-  /// A unit, whose parameters are on `device`, is about to be used. With gradients recorded it needs a Chain,
-  /// whose backward brings the events. @throws Error without one, naming `what`; also where another thread is
-  /// in a call in which it used a unit, before anything is said.
-  void visit(std::size_t unit, const std::string& what, at::Device device = at::kCPU);
+  /// A unit is about to be used; called before `visit`, and before anything changes. With gradients recorded
+  /// it needs a Chain. @throws Error without one, naming `what`. Also while a call of another thread is under
+  /// way that used a unit, unless that thread takes turns with this one (`TurnLine`), or made this one in the
+  /// midst of that call.
+  void check_may_visit(const std::string& what) const;
+  /// A unit, whose parameters are on `device`, is about to be used. The backward of the Chain brings the
+  /// events. @pre check_may_visit
+  void visit(std::size_t unit, at::Device device);
 
   /// Is there a visit of the unit, in any pass, that is not over?
   bool open(std::size_t unit) const;

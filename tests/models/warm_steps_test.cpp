@@ -6,15 +6,12 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "riesz/comm/made.h"
 #include "riesz/models/llama.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/loss/loss.h"
-#include "riesz/nn/recompute/recompute.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
 #include "riesz/primitives/backward.h"

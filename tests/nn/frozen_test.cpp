@@ -20,6 +20,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/local/local_function.h"
+#include "riesz/nn/loss/loss.h"
 #include "riesz/nn/norm/norm.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
@@ -286,6 +287,25 @@ TEST(Frozen, BackwardOfAConstantLossIsAnErrorOnAllWorkers) {
   const Traffic before = Counters::instance().total();
   EXPECT_ERROR(backward(sum(x * x)), "backward: the loss", "is a constant", "freeze fewer");
   EXPECT_EQ(Counters::instance().total(), before);
+}
+
+/// Of a model all frozen: losses of constants are constants, whatever shards the logits; else none is.
+TEST(Frozen, BackwardOfALibrarysLossOfConstantsIsAnErrorOnAllWorkers) {
+  const Partition some = all_workers().size() > 2 ? all_workers().subset({0, 1}) : all_workers();
+  const Partition P = some.grid({{"tp", some.size()}});
+  const Space X(P, {4, 6});
+  const Vector ids(Space(P, {4}), at::ones(P.active() ? at::IntArrayRef{4} : at::IntArrayRef{0}, at::kLong));
+  for (const Space& S : {X, X.sharded(1, "tp")}) {
+    const Chain chain;
+    const Vector x = random_leaf(S, 1);
+    for (const Vector& loss :
+         {cross_entropy(constant(x), ids).mean(), mse_loss(constant(x), constant(x)).mean(),
+          bce_with_logits_loss(constant(x), constant(x)).mean()})
+      EXPECT_ERROR(backward(loss), "backward: the loss", "is a constant", "freeze fewer");
+    for (const Vector& loss :
+         {cross_entropy(x, ids).mean(), mse_loss(x, constant(x)).mean(), mse_loss(constant(x), x).mean()})
+      EXPECT_FALSE(loss.is_constant());
+  }
 }
 
 TEST(Frozen, AConstantWhoseTensorRequiresAGradientIsAnError) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "riesz/comm/without_values.h"
 #include "riesz/nn/attention/rotary_turns.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
@@ -166,6 +167,17 @@ TEST(Rotary, MakesTheSameTurnsOnce) {
   for (std::int64_t offset = 0; offset < 50; ++offset)
     turns({{3, 7}}, {.dims = 4, .offset = offset}, at::kFloat);
   EXPECT_EQ(first.use_count(), 1) << "of many, only the last few are kept";
+}
+
+/// Tables made without values have none, and are not for runs with values.
+TEST(Rotary, TakesNoTurnsOfARunWithoutValues) {
+  const RotaryOptions options{.dims = 4, .offset = 77};
+  const auto sines = [&] { return detail::rotary_turns({{0, 3}}, options, at::dtype(at::kDouble)).sine; };
+  {
+    const WithoutValues nothing;
+    EXPECT_TRUE(sines().is_same(sines()));
+  }
+  EXPECT_DOUBLE_EQ(sines()[2][0][0].item<double>(), std::sin(79.0));
 }
 
 TEST(Rotary, KeepsAnglesBetweenPositionsApart) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
 
@@ -20,6 +21,22 @@ std::vector<int> world_ranks(const Partition& P) {
 }
 
 using Ranks = std::vector<int>;
+
+/// What is made of a partition is of its job, also while another goes on.
+TEST(Partition, OfPartitionIsOfItsJob) {
+  const Partition world = Partition::world();
+  const int p = world.size();
+  const std::vector<Axis> axes{{"a", p}, {"b", 1}};
+  const Partition grid = world.grid(axes);
+  const Simulation job(Runtime::rank(), p);
+  EXPECT_EQ(world.grid(axes), grid);
+  EXPECT_NE(Partition::world().grid(axes), grid);
+  EXPECT_EQ(grid.along({"a", "b"}), grid);
+  EXPECT_EQ(grid.along({"a"}), grid.at("b", 0));
+  EXPECT_NE(grid.along({"a"}), Partition::world().grid(axes).along({"a"}));
+  EXPECT_NE(grid.subset({0}), Partition::world().subset({0}));
+  EXPECT_NE(world | world, Partition::world() | Partition::world());
+}
 
 TEST(World, IsAllWorkersInOrder) {
   const Partition world = Partition::world();

@@ -7,11 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <thread>
 #include <utility>
 
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/thread.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -38,7 +40,8 @@ class Amidst : public Layer<Amidst> {
   std::function<void()> then_;
 };
 
-/// Threads that do not take turns: the second is refused before anything moves, and the first goes on.
+/// Threads that do not take turns: the second is refused before anything moves, and the first goes on. A
+/// `Thread` is one of them, unless the call itself has made it.
 TEST(Zero, RefusesASecondThreadInTheMidstOfACall) {
   const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}});
   if (mesh.size() == 1) return;  // nothing is gathered or reduced there: threads may be in calls at once
@@ -53,7 +56,21 @@ TEST(Zero, RefusesASecondThreadInTheMidstOfACall) {
                    "take turns");
       moved = Counters::instance().total() - before;
     };
-    Amidst model(X, [&] { std::thread(another).join(); });
+    std::promise<void> amidst;
+    Thread beside([&, go = amidst.get_future().share()] {
+      go.wait();
+      another();
+    });
+    Amidst model(X, [&] {
+      std::thread(another).join();
+      amidst.set_value();
+      beside.join();
+      Thread([&] {
+        const at::NoGradGuard no_gradient;
+        EXPECT_EQ((*layer)(distribute(X, at::ones({4, 6}))).local().size(0), 4);
+      }).join();
+      std::thread(another).join();  // the call still goes on
+    });
     layer = &model;
     model.initialise(1, at::kFloat);
     const Zero zero(model.parameters(), {.stage = stage});

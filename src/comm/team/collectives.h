@@ -12,8 +12,8 @@
 
 namespace riesz {
 
-/// What the members of a collective must begin alike. A buffer keeps the last of each kind: a step begins the
-/// same ones again. Private to src/comm.
+/// What the members of a collective must begin alike. A buffer keeps those that it has begun, in a cache of
+/// plans: a step begins the same ones again. Private to src/comm.
 struct TeamCall {
   enum class Kind { all_reduce, reduce_scatter, all_gather };
   Kind kind;

@@ -15,6 +15,7 @@
 
 #include "riesz/comm/on_device.h"
 #include "riesz/comm/plan_cache.h"
+#include "riesz/comm/without_values.h"
 
 namespace riesz::detail {
 namespace {
@@ -27,6 +28,7 @@ struct KeptTurns {
   at::ScalarType type;
   at::Device device;
   c10::StreamId stream;  // in whose order they come there
+  bool values;           // false: of a run `WithoutValues`, which others must not use
   RotaryTurns turns;
 };
 
@@ -66,9 +68,12 @@ RotaryTurns rotary_turns(const Intervals& held, const RotaryOptions& options, co
   const auto kept = all.get(
       [&](const KeptTurns& each) {
         return each.held == held && each.options == options && each.type == scalar &&
-               each.device == type.device() && each.stream == stream;
+               each.device == type.device() && each.stream == stream && each.values == has_values();
       },
-      [&] { return KeptTurns{held, options, scalar, type.device(), stream, made(held, options, type)}; });
+      [&] {
+        return KeptTurns{
+            held, options, scalar, type.device(), stream, has_values(), made(held, options, type)};
+      });
   return kept->turns;
 }
 

@@ -93,7 +93,7 @@ at::Tensor counts_in_memory(const at::Tensor& t, std::int64_t vocabulary, std::i
 LossCount count_here(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
   const at::Tensor& t = targets.local();
   const at::Tensor counts =
-      detail::add_shares(targets.space(), {2}, counts_in_memory(t, vocabulary, ignore)).local();
+      detail::add_shares(targets.space(), {2}, counts_in_memory(t, vocabulary, ignore), true).local();
   if (!targets.space().partition().active()) return 0;
   if (host_value<std::int64_t>(counts[1], 0) > 0) {
     const auto [least, greatest] = detail::extremes({targets.space(), t.masked_fill(t.eq(ignore), 0)});
@@ -115,7 +115,7 @@ at::Tensor a_wrong_one(const at::Tensor& t, std::int64_t vocabulary, std::int64_
 LossCount count_there(const Vector& targets, std::int64_t vocabulary, std::int64_t ignore) {
   const at::Tensor& t = targets.local();
   const at::Tensor counts =
-      detail::add_shares(targets.space(), {2}, counts_by_operators(t, vocabulary, ignore)).local();
+      detail::add_shares(targets.space(), {2}, counts_by_operators(t, vocabulary, ignore), true).local();
   if (!targets.space().partition().active()) return 0;
   check_later(
       LateValue(at::stack({counts.select(0, 1), a_wrong_one(t, vocabulary, ignore)})),
@@ -154,7 +154,8 @@ struct RowShares {
 };
 
 /// The workers' shares of two numbers a row, added over the axes that shard the vocabulary.
-at::Tensor sum_of_shares(const Space& S, const std::vector<std::string>& axes, const at::Tensor& shares) {
+at::Tensor sum_of_shares(const Space& S, const std::vector<std::string>& axes, const at::Tensor& shares,
+                         bool constant) {
   static auto& plans = *new detail::PlanCache<RowShares>;
   const auto plan = plans.get([&](const RowShares& made) { return made.S == S; },
                               [&] {
@@ -163,20 +164,22 @@ at::Tensor sum_of_shares(const Space& S, const std::vector<std::string>& axes, c
                                 for (const std::string& axis : axes) terms = terms.partial(axis);
                                 return RowShares{S, between(terms, whole)};
                               });
-  return plan->sum(Vector(plan->sum.domain(), shares)).local();
+  return plan->sum(Vector(plan->sum.domain(), shares, constant)).local();
 }
 
 /// The loss of each row. Σ exp and the wanted logit are taken relative to the row's greatest logit, so that
 /// large logits lose no digits; the workers' shares of both go in one AllReduce.
-at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& targets,
-                      const CrossEntropyOptions& options) {
+at::Tensor row_losses(const Vector& logits, const at::Tensor& targets, const CrossEntropyOptions& options) {
+  const Space& S = logits.space();
+  const at::Tensor& x = logits.local();
+  const bool constant = logits.is_constant();
   const Partition& P = S.partition();
   const bool here = P.active();
   const Intervals held = here ? S.boxes(P.rank()).back() : Intervals{};
   const std::vector<std::string> axes = sharding_axes(S, S.dims() - 1);
   if (!here) {
     const at::Tensor none = detail::to_accumulation_type(x);
-    if (!axes.empty()) all_max(P, axes, none), sum_of_shares(S, axes, none);
+    if (!axes.empty()) all_max(P, axes, none), sum_of_shares(S, axes, none, constant);
     return none;
   }
   const detail::RowSums sums = detail::sums_of_last_dim(x);
@@ -184,7 +187,7 @@ at::Tensor row_losses(const Space& S, const at::Tensor& x, const at::Tensor& tar
   detail::RowTerms row =
       detail::row_terms(x, sums, greatest, {targets, options.smoothing, S.shape().back()}, held);
   if (!axes.empty()) {
-    const at::Tensor all = sum_of_shares(S, axes, at::stack({row.sum, row.wanted}));
+    const at::Tensor all = sum_of_shares(S, axes, at::stack({row.sum, row.wanted}), constant);
     row = {all.select(0, 0), all.select(0, 1)};
   }
   const at::Tensor log_sum = at::log(row.sum);
@@ -204,11 +207,11 @@ Loss cross_entropy(const Vector& logits, const Vector& targets, const CrossEntro
   detail::check_operand("cross_entropy: the vector of targets", targets);
   const at::Device device = targets.local().device();
   const LossCount count = counted_targets(device, targets, S.shape().back(), options.ignore);
-  at::Tensor losses = row_losses(S, logits.local(), targets.local(), options);
+  at::Tensor losses = row_losses(logits, targets.local(), options);
   if (S.partition().active())
     losses = losses_that_count(device, losses, targets.local(), S.shape().back(), options.ignore);
   const at::Tensor counted = losses.masked_fill(targets.local().eq(options.ignore), 0);
-  return {detail::add_shares(targets.space(), {}, at::sum(counted)), count};
+  return {detail::add_shares(targets.space(), {}, at::sum(counted), logits.is_constant()), count};
 }
 
 }  // namespace riesz

@@ -62,7 +62,8 @@ Loss element_loss(const std::string& what, const Vector& prediction, const Vecto
   const at::Tensor x = detail::to_accumulation_type(prediction.local());
   const at::Tensor y = detail::to_accumulation_type(target.local());
   const at::ScalarType type = c10::promoteTypes(x.scalar_type(), y.scalar_type());
-  return {detail::add_shares(S, {}, local_sum(x.to(type), y.to(type))), S.numel()};
+  const bool constant = prediction.is_constant() && target.is_constant();
+  return {detail::add_shares(S, {}, local_sum(x.to(type), y.to(type)), constant), S.numel()};
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Operator sum_of_shares(const Space& S, const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share) {
+Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share,
+                  bool constant) {
   static auto& plans = *new PlanCache<ShareSum>;
   const auto plan =
       plans.get([&](const ShareSum& made) { return made.sum.range().shape() == shape && made.S == S; },
@@ -40,7 +41,7 @@ Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const 
                 });
   const Operator& A = plan->sum;
   const bool here = S.partition().active();
-  return A(Vector(A.domain(), here ? share : at::zeros({0}, share.options())));
+  return A(Vector(A.domain(), here ? share : at::zeros({0}, share.options()), constant));
 }
 
 void check_counts_once(std::string_view what, const Space& S) {

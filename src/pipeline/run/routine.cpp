@@ -14,6 +14,7 @@
 
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/thread.h"
+#include "riesz/comm/turn_line.h"
 
 namespace riesz {
 namespace {
@@ -117,7 +118,10 @@ struct Routine::Impl {
 
 Routine::Routine(std::function<void()> body) : impl_(std::make_unique<Impl>()) {
   impl_->host->give([impl = impl_.get(), start = std::make_shared<const ThreadStart>(),
-                     body = std::move(body)] { impl->run(*start, body); });
+                     line = TurnLine::here(), body = std::move(body)] {
+    const TurnLine::Scope takes_turns(line);
+    impl->run(*start, body);
+  });
 }
 
 Routine::~Routine() {
