@@ -36,7 +36,13 @@ at::Tensor pack_signs_here(const at::Tensor& x) {
   auto* byte = bytes.mutable_data_ptr<std::uint8_t>();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "pack_signs", [&] {
     const auto* value = x.const_data_ptr<scalar_t>();
-    for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const std::int64_t whole = x.numel() / 8;
+    for (std::int64_t i = 0; i < whole; ++i) {
+      unsigned bits = 0;
+      for (int k = 0; k < 8; ++k) bits |= (value[8 * i + k] >= 0 ? 1U : 0U) << k;
+      byte[i] = static_cast<std::uint8_t>(bits);
+    }
+    for (std::int64_t i = 8 * whole; i < x.numel(); ++i) {
       if (value[i] >= 0) byte[i / 8] = static_cast<std::uint8_t>(byte[i / 8] | (1U << (i % 8)));
     }
   });
@@ -70,7 +76,12 @@ void add_signs(const at::Tensor& bytes, double scale, const at::Tensor& x) {
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "add_signs", [&] {
     auto* value = x.mutable_data_ptr<scalar_t>();
     const auto step = static_cast<scalar_t>(scale);
-    for (std::int64_t i = 0; i < x.numel(); ++i)
+    const std::int64_t whole = x.numel() / 8;
+    for (std::int64_t i = 0; i < whole; ++i) {
+      const unsigned bits = byte[i];
+      for (int k = 0; k < 8; ++k) value[8 * i + k] += (bits >> k & 1U) != 0 ? step : -step;
+    }
+    for (std::int64_t i = 8 * whole; i < x.numel(); ++i)
       value[i] += (byte[i / 8] >> (i % 8) & 1U) != 0 ? step : -step;
   });
 }
