@@ -19,7 +19,7 @@ namespace riesz::detail {
 /// Cost: an AllReduce of the shape over the axes that shard S; backward moves nothing. Collective over those
 /// axes.
 Vector add_shares(const Space& S, const std::vector<std::int64_t>& shape, const at::Tensor& share,
-                  bool constant);
+                  bool constant = false);
 
 /// @throws Error naming `what`, the space and the axis or dim where an element would count more than once.
 /// That is so if S is Partial or Copied on an axis, or a split overlaps.
