@@ -14,7 +14,7 @@ namespace riesz::nccl {
 namespace {
 
 using Kind = Letter::Kind;
-using State = Member::State;
+using MemberState = Member::State;
 
 /// How often the thread looks while something is under way, and else.
 constexpr std::chrono::microseconds kSoon(100);
@@ -84,11 +84,13 @@ std::shared_ptr<Member> Communicators::of(const Key& team, const std::string& op
     else if (is_new)
       mail_.send(team.front(), {Kind::want, team});
   }
-  const auto known = [&] { return member->state == State::ready || member->state == State::staged; };
+  const auto known = [&] {
+    return member->state == MemberState::ready || member->state == MemberState::staged;
+  };
   if (!known())
     wait_here(concat(operation, ", in making a communicator of ", functions_.name), known,
               [&] { return others_of(team); });
-  return member->state == State::ready ? member : nullptr;
+  return member->state == MemberState::ready ? member : nullptr;
 }
 
 /// At the first member, with the lock: asks the others.
@@ -105,7 +107,7 @@ void Communicators::answered(Member& member, bool yes) {
   if (member.no > 0) {
     to_others(member.team, {Kind::stage, member.team});
     if (std::exchange(member.has_place, false)) --places_;
-    member.state = State::staged;
+    member.state = MemberState::staged;
     return;
   }
   Letter letter{Kind::make, member.team};
@@ -118,7 +120,7 @@ void Communicators::answered(Member& member, bool yes) {
 /// With the lock.
 void Communicators::begin(const std::shared_ptr<Member>& member, const UniqueId& id) {
   const c10::DeviceGuard here(device_);
-  member->state = State::making;
+  member->state = MemberState::making;
   const Result result = functions_.comm_init_rank(&member->comm, static_cast<int>(member->team.size()), id,
                                                   member->position_of(Runtime::rank()), /*blocking=*/0);
   if (result != Result::success && result != Result::in_progress)
@@ -147,7 +149,7 @@ void Communicators::read(const Mail::Received& received) {
       break;
     case Kind::stage:
       if (std::exchange(member.has_place, false)) --places_;
-      member.state = State::staged;
+      member.state = MemberState::staged;
       break;
     case Kind::counts: {
       const auto at = static_cast<std::size_t>(member.position_of(from));
@@ -167,7 +169,7 @@ void Communicators::look_at_made() {
     const Result asked = functions_.comm_get_async_error(member->comm, &state);
     if (asked != Result::success || (state != Result::success && state != Result::in_progress))
       end(functions_.get_last_error(member->comm));
-    if (state == Result::success) member->state = State::ready;
+    if (state == Result::success) member->state = MemberState::ready;
     return state == Result::success;
   });
 }
