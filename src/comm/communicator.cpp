@@ -140,14 +140,14 @@ void Reservation::enter(const Operation& operation, const std::vector<Transfer>&
 }
 
 std::unique_ptr<Requests> Reservation::posted(const Operation& operation, std::vector<Transfer> sends,
-                                              std::vector<Transfer> receives, const Team& team) const {
+                                              std::vector<Transfer> receives, const CallTeam& team) const {
   return communicator_->post(addressed(operation, channel_, this->sends(), std::move(sends)),
                              addressed(operation, channel_, this->receives(), std::move(receives)), team);
 }
 
 std::unique_ptr<Requests> Reservation::post(const Operation& operation, std::vector<Transfer> sends,
                                             std::vector<Transfer> receives, Counted counted,
-                                            const Team& team) const {
+                                            const CallTeam& team) const {
   enter(operation, sends, receives, counted);
   return posted(operation, std::move(sends), std::move(receives), team);
 }
@@ -249,7 +249,7 @@ void Communicator::set_device_transport(std::unique_ptr<DeviceTransport> transpo
 }
 
 bool Communicator::goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,
-                                  const Team& team) const {
+                                  const CallTeam& team) const {
   if (device_transport_ == nullptr || team == nullptr) return false;
   for (const auto* messages : {&sends, &receives}) {
     for (const Message& message : *messages) {
@@ -276,7 +276,7 @@ void Communicator::compare(const std::vector<Message>& sends, const std::vector<
 }
 
 std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives,
-                                             const Team& team) {
+                                             const CallTeam& team) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
   if (goes_by_device(sends, receives, team)) {
@@ -335,7 +335,7 @@ std::vector<at::Tensor> Communicator::host_allgather(const Operation& operation,
 }
 
 void Communicator::exchange(const Operation& operation, std::vector<Transfer> sends,
-                            std::vector<Transfer> receives, const Team& team) {
+                            std::vector<Transfer> receives, const CallTeam& team) {
   const auto empty = [](const Transfer& transfer) { return transfer.span.count == 0; };
   check_plain(operation, sends);  // before anything is reserved
   check_plain(operation, receives);

@@ -43,11 +43,12 @@ class Reservation {
 
   /// Posts the round. The status board shows it as a call of `operation`, and the counters count it under
   /// that name. `team`: all workers that make the call, if all of them know it; then the round may go from
-  /// device to device (`DeviceTransport`), and they post it in one order with others of that team. @throws
-  /// Error unless the tensors of all transfers are plain (`is_plain`).
+  /// device to device (`DeviceTransport`). Members post a team's rounds in one order. Workers that share
+  /// several teams also use these teams in one order; otherwise the devices deadlock. @throws Error unless
+  /// the tensors of all transfers are plain (`is_plain`).
   std::unique_ptr<Requests> post(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives, Counted counted = Counted::sent,
-                                 const Team& team = nullptr) const;
+                                 const CallTeam& team = nullptr) const;
 
   /// Posts the round without a wait for its sends: the requests are those of the receives, nullptr if there
   /// are none. The background sends what receivers do not take immediately. Its bytes count as
@@ -90,7 +91,7 @@ class Reservation {
   void enter(const Operation& operation, const std::vector<Transfer>& sends,
              const std::vector<Transfer>& receives, Counted counted) const;
   std::unique_ptr<Requests> posted(const Operation& operation, std::vector<Transfer> sends,
-                                   std::vector<Transfer> receives, const Team& team) const;
+                                   std::vector<Transfer> receives, const CallTeam& team) const;
 
   Communicator* communicator_ = nullptr;
   int channel_ = 0;
@@ -157,18 +158,20 @@ class Communicator {
   /// Reserves a round, posts it and waits for it. Empty transfers are dropped on both sides. `team`: as in
   /// `Reservation::post`.
   void exchange(const Operation& operation, std::vector<Transfer> sends, std::vector<Transfer> receives,
-                const Team& team = nullptr);
+                const CallTeam& team = nullptr);
 
-  /// The rounds of teams go from device to device by it, if all of their tensors are on devices of its type.
-  /// Others are staged. Collective over the job: each worker sets its own, before any such round.
+  /// Sets how rounds of teams travel between devices. A round uses it if its tensors have the transport's
+  /// type of device, it is posted with its team, and the transport carries the team. All others are staged.
+  /// Collective over the job; call it before any such round.
   void set_device_transport(std::unique_ptr<DeviceTransport> transport);
 
  private:
   friend class Reservation;
 
-  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives, const Team& team);
+  std::unique_ptr<Requests> post(std::vector<Message> sends, std::vector<Message> receives,
+                                 const CallTeam& team);
   bool goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,
-                      const Team& team) const;
+                      const CallTeam& team) const;
   void compare(const std::vector<Message>& sends, const std::vector<Message>& receives) const;
   /// This thread's channel of the program. @throws Error as `reserve`.
   int channel_here() const;

@@ -10,14 +10,15 @@
 
 namespace riesz {
 
-/// A team: the world ranks of all workers that make a call, each once, in any order. nullptr: not all of them
-/// know it.
-using Team = std::shared_ptr<const std::vector<int>>;
+/// A call's team: the world ranks of all workers that make the call, each once, in any order. nullptr: not
+/// all of them know it.
+using CallTeam = std::shared_ptr<const std::vector<int>>;
 
 /// A device transport: a way to bring messages from the memory of one device to that of another without the
-/// host's. It knows no keys: within a pair of workers the order of the posts decides. So the members of a
-/// team post its rounds in one order. What is posted is work in the stream that is current there; the host
-/// waits for none of it. Safe to use from several threads.
+/// host's. It knows no keys: within a pair of workers the order of the posts decides. Members post a team's
+/// rounds in one order. Workers that share several teams also use these teams in one order; otherwise the
+/// devices deadlock. What is posted is work in the stream that is current there; the host waits for none of
+/// it. Safe to use from several threads.
 class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;
@@ -25,11 +26,13 @@ class DeviceTransport {
   /// True if messages among these workers can go this way. All of them get the same answer. Waits, when a
   /// team is new, until the others are ready for it too; their programs need not be at the same place.
   /// @throws Error if the device's library reports one.
-  virtual bool carries(const Team& team, const std::string& operation) = 0;
+  virtual bool carries(const CallTeam& team, const std::string& operation) = 0;
 
   /// Queues one round of a team that it carries. All tensors are on the device. What is queued in the current
   /// stream afterwards sees the messages received, and may write those sent.
-  virtual void post(const Team& team, const std::vector<Message>& sends,
+  /// @pre carries(team), and there is at least one message. @throws Error with the library's text if it
+  /// refuses a call.
+  virtual void post(const CallTeam& team, const std::vector<Message>& sends,
                     const std::vector<Message>& receives) = 0;
 
   /// The device's type.

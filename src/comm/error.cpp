@@ -5,8 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/comm/made.h"
 
 namespace riesz {
 namespace {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/label.h"
 
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/given_up_label.h"
-#include "riesz/comm/made.h"
 
 namespace riesz {
 namespace {

@@ -18,8 +18,9 @@ namespace riesz::detail {
 ///     const auto plan = plans.get([&](const Plan& made) { return made.X == X; },
 ///                                 [&] { return planned(X); });
 ///
-/// A search begins at the plan that was found last, so a program that makes the same calls step by step finds
-/// each at once.
+/// A search begins at the last plan found, so repeated calls in one order compare at most two plans each, if
+/// the cache has no others. A cycle of more than `most` plans finds none. `fits` runs under the lock and must
+/// not use this cache.
 template <typename Plan>
 class PlanCache {
  public:

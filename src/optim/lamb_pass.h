@@ -6,13 +6,14 @@
 
 namespace riesz {
 
-/// A step of LAMB by element: u = first_scale·m/(second_scale·√v + ε) + λ·w.
+/// A step of LAMB by element: u = first_scale·m/(second_scale·√v + ε) + λ·w. In step t the scales undo that m
+/// and v began at 0.
 struct LambElements {
   at::Tensor value;
-  at::Tensor first;   ///< m
-  at::Tensor second;  ///< v
-  double first_scale;
-  double second_scale;
+  at::Tensor first;     ///< m
+  at::Tensor second;    ///< v
+  double first_scale;   ///< 1/(1 − β₁ᵗ)
+  double second_scale;  ///< 1/√(1 − β₂ᵗ)
   double epsilon;
   double weight_decay;
 };

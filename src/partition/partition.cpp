@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <utility>
 
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/label.h"
-#include "riesz/comm/made.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/simulation.h"
 

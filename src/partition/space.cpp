@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/made.h"
 #include "riesz/comm/plan_cache.h"
 
 namespace riesz {

@@ -78,8 +78,8 @@ class Space {
   /// The same space, but balanced shards of `dim` hold whole units: runs of `unit` elements that stay
   /// together.
   Space unit(int dim, std::int64_t unit) const;
-  /// The same placements of another shape with as many dims. A space with dims of any extent keeps the last
-  /// four that it has given. @throws Error where units or given splits do not fit it.
+  /// The same placements of another shape with as many dims. A space with a dim of any extent caches its
+  /// last four results. @throws Error where units or given splits do not fit it.
   Space with_shape(std::vector<std::int64_t> shape) const;
   /// The same vector on other workers. Each axis is placed as the axis of its name here, which may have
   /// another extent. Axes that only `partition` has are Replicated; axes that it lacks are dropped. A given

@@ -137,10 +137,10 @@ void Execution::begin_round() {
 }
 
 /// The team of all moves, if it is the same.
-Team Execution::team_of_all() const {
-  const Team& first = moves_.front().rounds().team;
+CallTeam Execution::team_of_all() const {
+  const CallTeam& first = moves_.front().rounds().team;
   for (const Buffers& move : moves_) {
-    const Team& other = move.rounds().team;
+    const CallTeam& other = move.rounds().team;
     if (first == nullptr || other == nullptr || *first != *other) return nullptr;
   }
   return first;
@@ -153,7 +153,7 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
     std::vector<Transfer> out = packed_->sends();
     std::vector<Transfer> in = packed_->receives();
     Counters::instance().add(*operation_, {0, 0, static_cast<std::int64_t>(out.size())});
-    const Team team = team_of_all();
+    const CallTeam team = team_of_all();
     if (in.empty() && team == nullptr)
       reservation.send(*operation_, std::move(out), {}, Counted::nothing);
     else

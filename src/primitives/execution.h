@@ -68,7 +68,7 @@ class Execution {
   bool begin_small_round();
   bool round_done();
   void end_round();
-  Team team_of_all() const;
+  CallTeam team_of_all() const;
   void post(std::vector<Transfer> sends, std::vector<Transfer> receives);
 
   const Operation* operation_;

@@ -33,10 +33,10 @@ class Node {
   /// zeros if autograd has none. The computation is recorded if second derivatives are wanted.
   virtual std::vector<at::Tensor> backward(std::vector<at::Tensor> gradients) = 0;
 
-  /// Can `again` make the output anew? Such a node has one output, which a pass or two over memory makes from
-  /// what it saves. A node that needs this output in backward does not keep it then. In `again` the first
-  /// input is as it was; a node has copies of any others that lie in lent memory. Readers need the graph of
-  /// the giver: after a backward of one reader that keeps no graph, another's has none.
+  /// True if the node can recompute its one output from what it saves (`again`), in a pass or two over
+  /// memory. Consumers then do not save that output. In `again` the first input is as it was; the node saves
+  /// copies of any others that lie in lent memory. If one reader's backward frees the graph, another reader's
+  /// backward fails.
   virtual bool gives_again() const { return false; }
   /// In another's backward: the output, with the bits that `forward` gave. It is recorded if second
   /// derivatives are wanted.
@@ -80,8 +80,7 @@ class Node {
 /// enabled and an input requires one.
 std::vector<at::Tensor> record(std::shared_ptr<Node> node, const std::vector<at::Tensor>& inputs);
 
-/// Does x lie in memory that is not its own, and may be elsewhere or gone when x is read in the backward of
-/// another's layer? So do parameters that `Zero` keeps.
+/// True if x lies in memory that its owner may move or free before backward, such as a parameter of `Zero`.
 bool lies_in_lent_memory(const at::Tensor& x);
 
 /// A tensor without elements at which a graph begins. It requires a gradient and is no leaf, so autograd

@@ -9,8 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/error.h"
-#include "riesz/comm/made.h"
 #include "riesz/comm/new_tensor.h"
 #include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"

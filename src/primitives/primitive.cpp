@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "riesz/comm/made.h"
+#include "riesz/comm/descriptions.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/partition/digest.h"
 

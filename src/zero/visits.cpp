@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/logical_thread.h"
 #include "riesz/comm/thread_state.h"
-#include "riesz/comm/turn_line.h"
 #include "riesz/nn/call_scope.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
 #include "riesz/primitives/chain.h"
@@ -100,7 +100,7 @@ struct Visits::State {
 
   /// Who used a unit last, and in which call.
   struct User {
-    std::uint64_t line = 0;
+    std::uint64_t thread = 0;  // logical
     std::weak_ptr<const void> call;
   };
   std::mutex mutex;  // of the user: all else is that thread's
@@ -110,11 +110,11 @@ struct Visits::State {
     const std::lock_guard lock(mutex);
     const auto call = user.call.lock();
     if (call && call == call_of_maker.lock()) return;  // goes on
-    RIESZ_CHECK(user.line == TurnLine::here() || call == nullptr, "Zero: ", what,
+    RIESZ_CHECK(user.thread == LogicalThread::here() || call == nullptr, "Zero: ", what,
                 " is used in a call of the model while another thread is in a call of it; passes may go on "
                 "in any thread, but one at a time: let the threads take turns, or give each a model and a "
                 "Zero of its own");
-    user = {TurnLine::here(), CallScope::outermost()};
+    user = {LogicalThread::here(), CallScope::outermost()};
   }
 
   void come_to(std::uint64_t tape, std::size_t unit) {
@@ -260,7 +260,7 @@ void Visits::forget_ended() {
   state_->went_back = 0;
 }
 
-void Visits::check_may_visit(const std::string& what) const {
+void Visits::begin_use(const std::string& what) {
   state_->check_one_at_a_time(what);
   RIESZ_CHECK(
       !at::GradMode::is_enabled() || Chain::current() != nullptr, what,

@@ -39,13 +39,12 @@ class Visits {
 
   Visits(std::size_t units, Events events);
 
-  /// A unit is about to be used; called before `visit`, and before anything changes. With gradients recorded
-  /// it needs a Chain. @throws Error without one, naming `what`. Also while a call of another thread is under
-  /// way that used a unit, unless that thread takes turns with this one (`TurnLine`), or made this one in the
-  /// midst of that call.
-  void check_may_visit(const std::string& what) const;
+  /// Makes this thread the user of the units. Call it before `visit`. @throws Error naming `what`, if
+  /// gradients are recorded outside a Chain. Also if another thread is in a call that used a unit, except as
+  /// `Zero` says.
+  void begin_use(const std::string& what);
   /// A unit, whose parameters are on `device`, is about to be used. The backward of the Chain brings the
-  /// events. @pre check_may_visit
+  /// events. @pre begin_use
   void visit(std::size_t unit, at::Device device);
 
   /// Is there a visit of the unit, in any pass, that is not over?

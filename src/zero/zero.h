@@ -67,14 +67,16 @@ struct Holdings {
 ///
 /// A pass is what a Chain records, with what is computed again in its backward. A step's passes go forward
 /// and backward in any order, on any thread, one at a time: one after another, or as GPipe's or 1F1B's; one
-/// may be dropped. A call of the model while another thread is in one is an Error, before anything changes,
-/// unless that call made the `Thread`. In stages 0 and 1 a unit is reduced when the last of the step's passes
-/// has brought its gradients. In stages 2 and 3 it is reduced once for each of the step's passes, when that
-/// one has brought them. Gradients that did not come are zeros at the end of the step. Where weights'
-/// gradients are put off (`DeferredGradients`), a pass has brought them when they are computed. A pass whose
-/// forward used other values than there are, because they were trained or set since, is an Error in backward.
-/// Several Zeros work at once. Except in stage 3, each worker goes on with them in an order of its own; but
-/// they are made one after the other, in one order on all workers.
+/// may be dropped. Only one thread at a time may be in a call of the model; a call by another throws before
+/// anything changes. A `Routine`, and a `Thread` made inside the call, may continue it. A model whose buckets
+/// no other worker shares, and whose gradients are summed in their own type, is not checked. In stages 0 and
+/// 1 a unit is reduced when the last of the step's passes has brought its gradients. In stages 2 and 3 it is
+/// reduced once for each of the step's passes, when that one has brought them. Gradients that did not come
+/// are zeros at the end of the step. Where weights' gradients are put off (`DeferredGradients`), a pass has
+/// brought them when they are computed. A pass whose forward used other values than there are, because they
+/// were trained or set since, is an Error in backward. Several Zeros work at once. Except in stage 3, each
+/// worker goes on with them in an order of its own; but they are made one after the other, in one order on
+/// all workers.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition. It must live as

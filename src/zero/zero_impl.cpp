@@ -139,7 +139,7 @@ std::shared_ptr<TeamMemory> Zero::Impl::memory_of(const std::vector<Bucket*>& te
 void Zero::Impl::use(std::size_t key) {
   const std::size_t unit = plan.unit_of[key];
   buckets[place[key].first]->check_unwritten(place[key].second);
-  if (!alone) visits->check_may_visit(parameters[key].name());
+  if (!alone) visits->begin_use(parameters[key].name());
   if (at::GradMode::is_enabled()) reductions->open();
   if (!alone) visits->visit(unit, device);
 }

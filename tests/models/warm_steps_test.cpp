@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "riesz/comm/made.h"
+#include "riesz/comm/descriptions.h"
 #include "riesz/models/llama.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/context.h"
@@ -85,9 +85,9 @@ void expect_nothing_made(const Layout& layout, const std::optional<int>& zero_st
   Trained<Model> trained(layout, zero_stage);
   constexpr int kFirst = 3;  // ZeRO knows the order of units after two
   for (int i = 0; i < kFirst; ++i) trained.step(i);
-  const detail::Made before = detail::made();
+  const detail::Descriptions before = detail::descriptions_made();
   warm_step(trained, kFirst);
-  const detail::Made now = detail::made();
+  const detail::Descriptions now = detail::descriptions_made();
   EXPECT_EQ(now.texts - before.texts, 0);
   EXPECT_EQ(now.spaces - before.spaces, 0);
   EXPECT_EQ(now.partitions - before.partitions, 0);

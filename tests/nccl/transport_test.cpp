@@ -35,8 +35,10 @@ int size() { return Runtime::size(); }
 int next() { return (me() + 1) % size(); }
 int before() { return (me() + size() - 1) % size(); }
 
-Team team_of(std::vector<int> ranks) { return std::make_shared<const std::vector<int>>(std::move(ranks)); }
-Team all() {
+CallTeam team_of(std::vector<int> ranks) {
+  return std::make_shared<const std::vector<int>>(std::move(ranks));
+}
+CallTeam all() {
   std::vector<int> ranks(static_cast<std::size_t>(size()));
   std::iota(ranks.rbegin(), ranks.rend(), 0);  // in whatever order
   return team_of(ranks);
@@ -44,7 +46,7 @@ Team all() {
 
 class OnNccl : public ::testing::Test {
  protected:
-  explicit OnNccl(const NcclSettings& settings = {.most_communicators = 64, .compare = true}) {
+  explicit OnNccl(const NcclSettings& settings = {.max_communicators = 64, .compare = true}) {
     in_.set_standstill(std::chrono::seconds(20));
     set(settings);
   }
@@ -59,7 +61,7 @@ class OnNccl : public ::testing::Test {
     Communicator::world().set_device_transport(std::move(made));
   }
   /// A ring of messages; what came, and by how many calls of ncclSend.
-  std::pair<at::Tensor, int> ring(const Team& team, const Operation& operation = "ring") {
+  std::pair<at::Tensor, int> ring(const CallTeam& team, const Operation& operation = "ring") {
     const int calls = in_.calls("ncclSend");
     const at::Tensor sent = at::arange(6, at::kFloat).add(10 * me()).to(pretend_device());
     const at::Tensor received = at::full({6}, -1., sent.options());
@@ -122,7 +124,7 @@ TEST_F(OnNccl, TeamsMayBeUsedFirstInAnyOrder) {
 TEST_F(OnNccl, RanksThatShareADeviceAreStaged) {
   if (size() == 1) return;
   in_.set_identity("one bus");
-  set({.most_communicators = 64, .compare = true});
+  set({.max_communicators = 64, .compare = true});
   EXPECT_FALSE(transport_->carries(all(), "ring"));
   const auto [y, calls] = ring(all());
   EXPECT_SAME_BITS(y, expected());
@@ -132,10 +134,10 @@ TEST_F(OnNccl, RanksThatShareADeviceAreStaged) {
 /// One has room for none, so the team has none on any rank.
 TEST_F(OnNccl, CommunicatorsAreBoundedInNumber) {
   if (size() == 1) return;
-  set({.most_communicators = me() == size() - 1 ? 0 : 1, .compare = true});
+  set({.max_communicators = me() == size() - 1 ? 0 : 1, .compare = true});
   EXPECT_FALSE(transport_->carries(all(), "ring"));
   EXPECT_SAME_BITS(ring(all()).first, expected());
-  set({.most_communicators = 1, .compare = true});
+  set({.max_communicators = 1, .compare = true});
   EXPECT_TRUE(transport_->carries(all(), "ring"));
   EXPECT_FALSE(size() > 2 && me() < 2 && transport_->carries(team_of({0, 1}), "pair"));
   EXPECT_EQ(ring(all()).second, 1);

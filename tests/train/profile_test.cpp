@@ -91,20 +91,22 @@ json trace_of_two_steps(const Steps& of, std::map<std::string, Traffic>& counted
   TrainingStep train_step(config, model);
   const Partition world = Partition::world();
 
+  const std::filesystem::path path = folder.path() / "trace.json";
   const std::vector<std::int64_t> offsets = clock_offsets(world, clock_identity());
   finish_background();
-  Counters::instance().reset();
   Trace::start();
+  Counters::instance().reset();
   for (std::int64_t i = 0; i < 2; ++i) {
     const Range step(RangeKind::step, "step " + std::to_string(i + 1));
     train_step(i, task.batch(5 * i, 5));
   }
   finish_background();
   const TraceLog log = Trace::stop();
+  const std::string failed = write_trace(world, log, offsets, path);  // empty if written
+  EXPECT_EQ(failed, "");
   counted = Counters::instance().by_operation();
-  EXPECT_EQ(write_trace(world, log, offsets, folder.path() / "trace.json"), "");
   wait_for_all(world);
-  return read_json(folder.path() / "trace.json");
+  return read_json(path);
 }
 
 TEST(Profile, HasEveryByteThatTheCountersHave) {

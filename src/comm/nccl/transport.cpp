@@ -44,7 +44,7 @@ std::vector<std::string> identities(const nccl::Functions& functions, at::Device
   return names;
 }
 
-std::vector<int> ascending(const Team& team) {
+std::vector<int> ascending(const CallTeam& team) {
   std::vector<int> ranks = *team;
   std::sort(ranks.begin(), ranks.end());
   return ranks;
@@ -58,10 +58,9 @@ NcclSettings NcclSettings::of_environment() {
   if (text == nullptr) return settings;
   const std::string_view number = text;
   const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), settings.most_communicators);
-  RIESZ_CHECK(
-      error == std::errc() && end == number.data() + number.size() && settings.most_communicators >= 0,
-      "RIESZ_NCCL_COMMUNICATORS is \"", number, "\"; it must be a number, 0 or more");
+      std::from_chars(number.data(), number.data() + number.size(), settings.max_communicators);
+  RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && settings.max_communicators >= 0,
+              "RIESZ_NCCL_COMMUNICATORS is \"", number, "\"; it must be a number, 0 or more");
   return settings;
 }
 
@@ -72,7 +71,7 @@ struct NcclTransport::Impl {
         compare(settings.compare),
         names(identities(given, on)),
         stream(c10::impl::VirtualGuardImpl(on.type()).getStreamFromGlobalPool(on, /*isHighPriority=*/true)),
-        communicators(given, on, settings.most_communicators) {}
+        communicators(given, on, settings.max_communicators) {}
 
   /// Do two of these ranks share a device?
   bool shares(const std::vector<int>& team) const {
@@ -101,42 +100,42 @@ at::DeviceType NcclTransport::type() const { return impl_->device.type(); }
 
 bool NcclTransport::compares() const { return impl_->compare || consistency_checks(); }
 
-bool NcclTransport::carries(const Team& team, const std::string& operation) {
+bool NcclTransport::carries(const CallTeam& team, const std::string& operation) {
   const std::vector<int> ranks = ascending(team);
   return !impl_->shares(ranks) && impl_->communicators.of(ranks, operation) != nullptr;
 }
 
-void NcclTransport::post(const Team& team, const std::vector<Message>& sends,
+void NcclTransport::post(const CallTeam& team, const std::vector<Message>& sends,
                          const std::vector<Message>& receives) {
   const nccl::Functions& library = impl_->functions;
   const std::string& text = (sends.empty() ? receives : sends).front().label->text();
-  const std::shared_ptr<nccl::Member> member = impl_->communicators.of(ascending(team), text);
+  const std::shared_ptr<nccl::TeamCommunicator> communicator = impl_->communicators.of(ascending(team), text);
   const c10::DeviceGuard here(impl_->device);
   const std::lock_guard lock(impl_->mutex);
   const auto done = std::make_shared<c10::Event>(impl_->device.type());
-  nccl::Queued round{member, text, [done] { return done->query(); }, {}};
+  nccl::Queued round{communicator, text, [done] { return done->query(); }, {}};
   const c10::Stream current = c10::impl::VirtualGuardImpl(impl_->device.type()).getStream(impl_->device);
   c10::Event before(impl_->device.type());
   before.record(current);
   before.block(impl_->stream);
   void* const queue = impl_->stream.native_handle();
   const auto settle = [&](nccl::Result result, const char* call) {
-    impl_->communicators.settle(member->comm, result, call);
+    impl_->communicators.settle(communicator->comm, result, call);
   };
   settle(library.group_start(), "ncclGroupStart");
   for (const Message& each : sends) {
-    const int peer = member->position_of(each.peer);
+    const int peer = communicator->position_of(each.peer);
     settle(library.send(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
-                        peer, member->comm, queue),
+                        peer, communicator->comm, queue),
            "ncclSend");
-    round.needs[each.peer].second = ++member->sent[static_cast<std::size_t>(peer)];
+    round.needs[each.peer].second = ++communicator->sent[static_cast<std::size_t>(peer)];
   }
   for (const Message& each : receives) {
-    const int peer = member->position_of(each.peer);
+    const int peer = communicator->position_of(each.peer);
     settle(library.recv(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
-                        peer, member->comm, queue),
+                        peer, communicator->comm, queue),
            "ncclRecv");
-    round.needs[each.peer].first = ++member->received[static_cast<std::size_t>(peer)];
+    round.needs[each.peer].first = ++communicator->received[static_cast<std::size_t>(peer)];
   }
   settle(library.group_end(), "ncclGroupEnd");
   done->record(impl_->stream);

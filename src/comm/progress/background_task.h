@@ -69,7 +69,7 @@ class BackgroundTask : public std::enable_shared_from_this<BackgroundTask> {
  private:
   friend void throw_unreported_failure();
 
-  /// Now, if ranges are taken down.
+  /// The time now if a range sink is set, else the epoch.
   static std::chrono::steady_clock::time_point begin_of_range();
 
   std::string text();

@@ -17,8 +17,9 @@ enum class RangeKind { step, phase, layer, operation, wait, in_flight };
 
 /// A range sink: an object that is told when ranges begin and end, and what is sent. `Trace` is one. A thread
 /// ends the range first that it began last. Calls come from several threads. A sink lives until the process
-/// ends, for a thread may be inside of it when it is replaced. It may get the end of a range that began
-/// before it was set; that is always one that no other range of this thread lies around.
+/// ends, for a thread may be inside of it when it is replaced. A sink may get ends of ranges that began
+/// before it was set. It then has no open range of that thread, and ignores them. A range still open when the
+/// sink is replaced never ends there.
 class RangeSink {
  public:
   virtual ~RangeSink() = default;

@@ -12,8 +12,8 @@
 
 namespace riesz {
 
-/// An event of a trace: a range of a thread, or an operation in flight. Traffic that left outside of a range
-/// of its operation has an event of its own, of no duration.
+/// An event of a trace: a range of a thread, or an operation in flight. Traffic sent while its operation has
+/// no open range is an event of zero length.
 struct TraceEvent {
   RangeKind kind;
   std::string name;
@@ -38,14 +38,15 @@ struct TraceLog {
 ///     for (…) train_a_step();
 ///     const TraceLog log = Trace::stop();
 ///
-/// What is taken down equals the counters: over the events of one name, `sent` sums to what
-/// `Counters::by_operation` has counted meanwhile.
+/// If no event was dropped, `sent` summed over all events of one name equals `Counters::by_operation` for
+/// that time.
 class Trace {
  public:
   static constexpr std::int64_t kMostEvents = 200000;
 
   /// Starts a trace of at most so many events; those that begin later are dropped and counted. An event takes
-  /// about 150 bytes. @throws Error if a trace is under way, or another sink is set.
+  /// about 120 bytes and the bytes of its name and detail. @throws Error if a trace is under way, or another
+  /// sink is set.
   static void start(std::int64_t most_events = kMostEvents);
   /// Ends it. Ranges that are still open end now. @throws Error unless one is under way.
   static TraceLog stop();

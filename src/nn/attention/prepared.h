@@ -14,7 +14,7 @@ namespace riesz::detail {
 
 /// A plan, and what this worker needs to follow it.
 struct PreparedAttention {
-  AttentionPlan plan;              ///< also of Q; for K it is `read.domain()`
+  AttentionPlan plan;              ///< for queries in Q; K is `read.domain()`
   Operator read;                   ///< of K, or V: from where it lies to where it is computed with
   Operator read_packed;            ///< of both at once
   std::optional<Ring> ring;        ///< set if K and V go round a ring

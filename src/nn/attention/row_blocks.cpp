@@ -82,8 +82,8 @@ class KeptInTile {
     kept_ = {.stream = {draws->key, draws->step},
              .threshold = draws->threshold(),
              .factor = static_cast<float>(draws->factor()),
-             .firsts = rows_.data(),
-             .first = 0,
+             .row_offsets = rows_.data(),
+             .offset = 0,
              .runs = runs_.data(),
              .count = static_cast<std::int64_t>(runs_.size()),
              .words = nullptr};
@@ -93,9 +93,9 @@ class KeptInTile {
   /// From local row `row` of a head on. @pre !all()
   KeptInRows of(std::int64_t batch, std::int64_t head, std::int64_t row, std::uint32_t* words) const {
     KeptInRows kept = kept_;
-    kept.first = batches_[static_cast<std::size_t>(batch)] * of_batch_ +
-                 heads_[static_cast<std::size_t>(head)] * of_head_;
-    kept.firsts += row;
+    kept.offset = batches_[static_cast<std::size_t>(batch)] * of_batch_ +
+                  heads_[static_cast<std::size_t>(head)] * of_head_;
+    kept.row_offsets += row;
     kept.words = words;
     return kept;
   }
@@ -175,16 +175,16 @@ struct RowBlock {
 
 ScoreRows score_rows(const Blocks& of, const RowBlock& block, float* scores) {
   return {.scores = scores,
-          .step = of.step,
+          .stride = of.step,
           .rows = block.rows,
           .columns = block.columns,
           .visible = of.corner ? block.row + 1 : of.columns,
-          .more = of.corner ? 1 : 0,
+          .visible_more = of.corner ? 1 : 0,
           .scale = static_cast<float>(of.scale),
           .added = of.added.defined() ? of.added.const_data_ptr<float>() + block.b * of.added.stride(0) +
                                             block.head * of.added.stride(1) + block.row * of.added.stride(2)
                                       : nullptr,
-          .added_step = of.added.defined() ? of.added.stride(2) : 0,
+          .added_stride = of.added.defined() ? of.added.stride(2) : 0,
           .kept = nullptr};
 }
 
@@ -286,7 +286,7 @@ TileGradients pull_back_by_row_blocks(const at::Tensor& q, const at::Tensor& k, 
            .dot = dot.defined() ? dot.const_data_ptr<float>() + first : nullptr,
            .bar = room.bars,
            .added = bar.bias.defined() ? bar.bias.mutable_data_ptr<float>() + first * of.columns : nullptr,
-           .added_step = of.columns});
+           .added_stride = of.columns});
       add_to_columns(of, block, room.scores, ybars, head_of(bar.v, b, key_head));
       add_to_columns(of, block, room.bars, queries, head_of(bar.k, b, key_head));
       multiply_by_scores(of, block, room.bars, keys, head_of(bar.q, b, block.head));

@@ -10,14 +10,15 @@ namespace riesz::detail {
 /// multiple of 16.
 bool takes_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const TileMask& mask);
 
-/// Is it faster than LibTorch's kernel, where that can compute the tile too? That is measured for fp32 and 64
-/// to 1,024 columns. LibTorch's has products of bf16, and takes columns in blocks too.
+/// True if it is faster than LibTorch's kernel: fp32, at least 64 rows, and 64 to 1,024 columns (measured).
+/// LibTorch is faster in bf16.
 bool is_fast_by_row_blocks(const at::Tensor& q, const at::Tensor& k);
 
 /// `attend` with all that a mask has, dropout too. A thread takes a key head's query heads, some rows at
 /// once. It makes their scores, softmax and dropout in memory of its own, which stays in its cache. Columns
 /// that a corner hides from all rows of a block are not computed. The bits depend on sizes and the processor
-/// alone. Memory: for each thread about 2·d + 64 floats a column. The result is in fp32.
+/// alone. Memory: at most 2·d + 33 floats a column for each thread; the gradients take 3·d + 65. The result
+/// is in fp32.
 /// @pre takes_row_blocks(q, k, v, mask)
 Attended attend_by_row_blocks(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                               const TileMask& mask);

@@ -43,7 +43,7 @@ RIESZ_ROW void draw_run(const PhiloxStream& stream, std::int64_t index, std::int
 /// The words of a row's first `visible` columns.
 template <typename Words>
 RIESZ_ROW void draw_row(const KeptInRows& kept, std::int64_t row, std::int64_t visible) {
-  const std::int64_t first = kept.first + kept.firsts[row];
+  const std::int64_t first = kept.offset + kept.row_offsets[row];
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < kept.count && at < visible; ++i) {
     const Interval& run = kept.runs[i];
@@ -66,8 +66,8 @@ RIESZ_ROW void factors(const KeptInRows& kept, std::int64_t at, float factor, Ve
 template <typename Team>
 RIESZ_ROW void scale_row(const ScoreRows& of, std::int64_t row, std::int64_t visible) {
   using Vector = typename Team::Numbers;
-  float* const scores = of.scores + row * of.step;
-  const float* const added = of.added == nullptr ? nullptr : of.added + row * of.added_step;
+  float* const scores = of.scores + row * of.stride;
+  const float* const added = of.added == nullptr ? nullptr : of.added + row * of.added_stride;
   Team::each(0, visible, [&](auto part) RIESZ_PART {
     Vector x;
     load(scores + part.at, x);  // a row has room
@@ -106,9 +106,9 @@ struct Softmax {
   template <typename Team, typename Words>
   RIESZ_ROW void compute(std::int64_t row) const {
     using Vector = typename Team::Numbers;
-    const std::int64_t visible = std::min(of.columns, of.visible + row * of.more);
+    const std::int64_t visible = std::min(of.columns, of.visible + row * of.visible_more);
     const std::int64_t n = in_lanes(visible, kLanesOf<Vector>);
-    float* const scores = of.scores + row * of.step;
+    float* const scores = of.scores + row * of.stride;
     scale_row<Team>(of, row, visible);
     const float most = greatest_in<Team>(scores, n), taken = most == kNone ? 0 : most;
     float sum[1];
@@ -138,9 +138,9 @@ struct Gradients {
   template <typename Team, typename Words>
   RIESZ_ROW void compute(std::int64_t row) const {
     using Vector = typename Team::Numbers;
-    const std::int64_t visible = std::min(of.columns, of.visible + row * of.more);
+    const std::int64_t visible = std::min(of.columns, of.visible + row * of.visible_more);
     const std::int64_t n = in_lanes(visible, kLanesOf<Vector>);
-    float *const scores = of.scores + row * of.step, *const gradients = bar.bar + row * of.step;
+    float *const scores = of.scores + row * of.stride, *const gradients = bar.bar + row * of.stride;
     scale_row<Team>(of, row, visible);
     if (of.kept != nullptr) draw_row<Words>(*of.kept, row, visible);
     const float lse = bar.lse[row] == kNone ? -kNone : bar.lse[row];
@@ -166,14 +166,14 @@ struct Gradients {
   template <typename Team>
   RIESZ_ROW void finish(std::int64_t row, std::int64_t n, std::int64_t visible, float dot) const {
     using Vector = typename Team::Numbers;
-    float *const scores = of.scores + row * of.step, *const gradients = bar.bar + row * of.step;
+    float *const scores = of.scores + row * of.stride, *const gradients = bar.bar + row * of.stride;
     Team::each(0, n, [&](auto part) RIESZ_PART {
       Vector p, ybar, factor;
       part.load(scores, p), part.load(gradients, ybar);
       const Vector y = p * (ybar - dot);
       part.store(y * of.scale, gradients);
       if (bar.added != nullptr)
-        std::memcpy(bar.added + row * bar.added_step + part.at, &y,
+        std::memcpy(bar.added + row * bar.added_stride + part.at, &y,
                     static_cast<std::size_t>(std::min(kLanesOf<Vector>, visible - part.at)) * sizeof(float));
       if (of.kept == nullptr) return;
       factors(*of.kept, part.at, of.kept->factor, factor);

@@ -27,8 +27,8 @@ struct TileProduct {
   bool adds;
 };
 
-/// Computes it in this thread. Each element is a sum in the order of k, whatever the sizes. LibTorch has no
-/// product of parts of a thread's own memory that costs little beside so few operations.
+/// Computes it in this thread. Each element is a sum in the order of k, whatever the sizes. For
+/// products this small, calling LibTorch would cost more than computing.
 /// @pre columns is a multiple of 16
 void multiply(const TileProduct& of);
 

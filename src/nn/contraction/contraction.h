@@ -130,8 +130,8 @@ class Contraction {
 /// first worker computes it. On several axes each move names its own.
 std::string to_string(const Contraction& contraction);
 
-/// Contraction(spec, x.space(), w.space(), Y, options)(x, w). The last 64 plans are kept, and
-/// threads share them.
+/// Contraction(spec, x.space(), w.space(), Y, options)(x, w). The last 64 plans are kept, and threads share
+/// them.
 Vector contract(const std::string& spec, const Vector& x, const Vector& w, const Space& Y,
                 const ContractionOptions& options = {});
 

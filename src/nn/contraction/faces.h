@@ -25,7 +25,8 @@ struct SharedFace {
 /// in panels: the next one comes while this one is multiplied. `stored` has the operands as given on this
 /// worker. `gathered` has operands as read; an operand that is read whole is put there. With `shared_x` the
 /// face of x is one of several that are written together; it is undefined among the results until then.
-/// Without it, and where `wanted` is w and then x, x is let go of between the two. Collective over the plan's
+/// If `wanted` is {w, x}, there is no `shared_x` and the plan does not stream, x is freed before its gradient
+/// is made. Collective over the plan's
 /// partitions. Records no gradient.
 ///
 /// With a compute type operands are cast before they are read, and products are of that type. A face has the

@@ -130,7 +130,7 @@ RIESZ_ELEMENT void erf_of(const V& x, V& y) {
   y = t > 0.927734375F ? large : small;
 }
 
-/// Φ(x), the distribution function of a normal number, and exp(−x²/2) with it. For a = |x|, Φ(−a) is
+/// Φ(x), the standard normal distribution function, and exp(−x²/2) with it. For a = |x|, Φ(−a) is
 /// exp(−a²/2)·P(1/(1 + 0.3·a)), with P of degree 8 fitted to 6·10⁻⁸ of each value down to a = 14.5. Right to
 /// 6 + x² units: x² is rounded.
 template <typename V>

@@ -17,7 +17,8 @@ namespace riesz {
 
 /// y = (x − mean(x))/√(var(x) + ε)·weight + bias over the last dim (Ba et al., 1607.06450). The variance is
 /// the mean of (x − mean)². Cost: where the last dim is sharded, two AllReduces of one element a row, for the
-/// mean and for the variance, and two in backward. Saved for backward: x and two numbers a row.
+/// mean and for the variance, and two in backward. Saved for backward: x, two numbers a row, and
+/// fp32 copies of weight and bias, because ZeRO may move a parameter's memory.
 class LayerNorm : public Layer<LayerNorm> {
  public:
   /// In a model whose letters are roles: over the last of "btc".
@@ -37,8 +38,8 @@ class LayerNorm : public Layer<LayerNorm> {
 };
 
 /// y = x/√(mean(x²) + ε)·weight over the last dim (Zhang and Sennrich, 1910.07467). Cost: where the last dim
-/// is sharded, an AllReduce of one element a row, and one in backward. Saved for backward: x and a number a
-/// row.
+/// is sharded, an AllReduce of one element a row, and one in backward. Saved for backward: x, a number a row,
+/// and an fp32 copy of the weight, because ZeRO may move a parameter's memory.
 class RmsNorm : public Layer<RmsNorm> {
  public:
   /// In a model whose letters are roles: over the last of "btc".

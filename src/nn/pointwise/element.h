@@ -19,11 +19,11 @@ inline constexpr bool is_element<Dual<T, Inputs>> = true;
 template <>
 inline constexpr bool is_element<Expression> = true;
 
-}  // namespace detail
-
-/// What a formula does not take is an error that says so.
+/// False for every type; delays a static_assert until the function is used.
 template <typename>
-inline constexpr bool is_whole_power = false;
+inline constexpr bool always_false = false;
+
+}  // namespace detail
 
 /// What a point-wise formula computes with.
 template <typename X>
@@ -53,7 +53,7 @@ RIESZ_ELEMENT X pow(const X& x, int n) {
 }
 template <Element X, std::floating_point P>
 X pow(const X&, P) {
-  static_assert(is_whole_power<P>, "pow takes a whole power; write exp(p * log(x)) for another");
+  static_assert(detail::always_false<P>, "pow takes a whole power; write exp(p * log(x)) for another");
 }
 
 /// 1/(1 + exp(−x)), by exp(−|x|), which does not overflow. Its derivative is σ(1 − σ).
@@ -68,7 +68,8 @@ RIESZ_ELEMENT Dual<T, A> sigmoid(const Dual<T, A>& x) {
   return detail::chained(y, T(y * (T(1.0) - y)), x);
 }
 
-/// Φ(x) = (1 + erf(x/√2))/2, the distribution function of a normal number. Its derivative takes no other exp.
+/// Φ(x) = (1 + erf(x/√2))/2, the standard normal distribution function. Its derivative reuses the exponential
+/// of the value.
 template <typename V>
 RIESZ_ELEMENT Number<V> normal_cdf(const Number<V>& x) {
   Number<V> bell;

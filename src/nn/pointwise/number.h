@@ -38,6 +38,7 @@ class Condition {
     return Condition(a.m_ != no ? no : yes);
   }
 
+  /// Conversion, as `if` and `?:` need it, fails to compile with a hint to use `where`.
   template <typename T>
   operator T() const {
     static_assert(!std::same_as<T, T>, "in a formula write where(condition, a, b) in place of if and ?:");

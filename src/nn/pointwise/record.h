@@ -13,9 +13,8 @@ namespace riesz::detail {
 
 /// y of the first input's shape and type; the others are broadcast against it. Differentiable any number of
 /// times. For backward it saves the inputs alone, and a backward is one pass over them and ȳ. It gives y
-/// again
-/// (`Node::again`), so a contraction that reads y keeps no y. A device has the kernels below, or LibTorch's
-/// operators.
+/// again (`Node::again`), so a contraction that reads y keeps no y. A device has the kernels below, or
+/// LibTorch's operators.
 at::Tensor recorded_pointwise(const Formula& formula, const std::vector<at::Tensor>& inputs);
 
 extern Dispatched<at::Tensor(const Formula&, const std::vector<at::Tensor>&)> pointwise_values;

@@ -222,7 +222,7 @@ at::Tensor strips_of_value(const Formula& formula, const std::vector<at::Tensor>
 
 std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::vector<at::Tensor>& inputs,
                                             const at::Tensor& ybar, const std::vector<bool>& wanted,
-                                            bool over) {
+                                            bool reuse_ybar) {
   const LoopDims dims = loop_dims(inputs[0]);
   Loop loop{dims.sizes, {}, {}, std::vector<Sums>(inputs.size())};
   std::vector<at::Tensor> results(inputs.size());
@@ -234,10 +234,10 @@ std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::v
     if (wanted[i] && inputs[0].numel() == 0) results[i] = at::zeros(x.sizes(), x.options());
     if (wanted[i] && !spread && inputs[0].numel() > 0) {
       const bool same = x.dim() == inputs[0].dim();
-      const bool there = over && same && ybar.is_contiguous() && x.is_contiguous() &&
+      const bool there = reuse_ybar && same && ybar.is_contiguous() && x.is_contiguous() &&
                          ybar.scalar_type() == x.scalar_type() && ybar.sizes() == x.sizes();
       results[i] = there ? ybar : same ? new_along(dims, x.options()) : at::empty(x.sizes(), x.options());
-      over = over && !there;
+      reuse_ybar = reuse_ybar && !there;
     }
     if (wanted[i] && spread) loop.sums[i].elements = x.numel();
     loop.out.push_back(results[i].defined()

@@ -23,11 +23,11 @@ at::Tensor strips_of_value(const Formula& formula, const std::vector<at::Tensor>
 
 /// The gradient of each input that is wanted, in its shape and type, in one pass over the inputs and ȳ. A
 /// broadcast input's is a sum in fp64. Terms are added in an order that shapes alone decide.
-/// A gradient that is not wanted is undefined. With `over` the first that lies in memory as ȳ does is written
-/// over ȳ, which is the caller's alone. @pre is_in_memory of all inputs and ȳ
+/// A gradient that is not wanted is undefined. `reuse_ybar`: if true, the first gradient with ȳ's memory
+/// layout overwrites ȳ. The caller must be its only holder. @pre is_in_memory of all inputs and ȳ
 std::vector<at::Tensor> strips_of_gradients(const Formula& formula, const std::vector<at::Tensor>& inputs,
                                             const at::Tensor& ybar, const std::vector<bool>& wanted,
-                                            bool over = false);
+                                            bool reuse_ybar = false);
 
 /// The number of elements that a thread takes at once. For tests: smaller, so that few elements are many
 /// parts.

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "riesz/comm/layer_scope.h"
+#include "riesz/comm/logical_thread.h"
 #include "riesz/comm/thread.h"
-#include "riesz/comm/turn_line.h"
 
 namespace riesz {
 namespace {
@@ -118,8 +118,8 @@ struct Routine::Impl {
 
 Routine::Routine(std::function<void()> body) : impl_(std::make_unique<Impl>()) {
   impl_->host->give([impl = impl_.get(), start = std::make_shared<const ThreadStart>(),
-                     line = TurnLine::here(), body = std::move(body)] {
-    const TurnLine::Scope takes_turns(line);
+                     logical_thread = LogicalThread::here(), body = std::move(body)] {
+    const LogicalThread::Scope takes_turns(logical_thread);
     impl->run(*start, body);
   });
 }

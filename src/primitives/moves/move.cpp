@@ -138,7 +138,7 @@ class Move final : public Primitive {
   }
 
   /// The fibre through a worker, all of which make the move together.
-  Team team_of(const Partition& partition, int rank) const {
+  CallTeam team_of(const Partition& partition, int rank) const {
     std::vector<int> team;
     for (const int each : partition.fibre(rank, axes())) team.push_back(partition.world_rank(each));
     return std::make_shared<const std::vector<int>>(std::move(team));

@@ -81,10 +81,10 @@ struct Round {
 struct Rounds {
   std::vector<Round> rounds;
   std::vector<std::int64_t> y_shape;
-  bool flat = false;      ///< x and y are of one shape, and seen as one row of elements
-  bool identity = false;  ///< y is x: there are no rounds
-  bool detached = false;  ///< it does not wait for its sends: the receivers may come much later
-  Team team = nullptr;    ///< all workers that make the move together; nullptr between two partitions
+  bool flat = false;        ///< x and y are of one shape, and seen as one row of elements
+  bool identity = false;    ///< y is x: there are no rounds
+  bool detached = false;    ///< it does not wait for its sends: the receivers may come much later
+  CallTeam team = nullptr;  ///< all workers that make the move together; nullptr between two partitions
 
   void add(Round round);
   /// The worker's traffic in elements and messages; bytes stay 0.

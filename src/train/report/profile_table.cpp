@@ -23,11 +23,15 @@ struct OperatorTime {
   std::int64_t calls = 0, nanoseconds = 0, bytes = 0;
 };
 
-/// Of the threads of the program, in nanoseconds: what the background waits for nobody waits for.
+bool is_of_riesz(const std::string& thread) {
+  return thread == "background communication" || thread == "NCCL";
+}
+
+/// Of the threads of the program, in nanoseconds: for what Riesz's own threads wait, nobody waits.
 std::int64_t waited(const TraceLog& log) {
   std::vector<std::pair<std::int64_t, std::int64_t>> waits;
   for (const TraceEvent& event : log.events)
-    if (event.kind == RangeKind::wait && log.threads.at(event.thread) != "background communication")
+    if (event.kind == RangeKind::wait && !is_of_riesz(log.threads.at(event.thread)))
       waits.emplace_back(event.begin, event.end);
   std::sort(waits.begin(), waits.end());
   std::int64_t sum = 0, until = 0;

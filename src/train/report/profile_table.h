@@ -9,9 +9,9 @@
 
 namespace riesz {
 
-/// A table of where the time of `steps` steps went, of a rank in one step on average: the operators by time,
-/// with how often they ran and what they sent, and the time in which a thread of the program waited. On every
-/// rank. Collective over the partition.
+/// Returns a table of the average step of a rank: operators by time, calls and bytes, then time waited. Waits
+/// of Riesz's own threads do not count. `steps`: how many the trace has. On every rank. Collective over the
+/// partition.
 std::string profile_table(const Partition& partition, const TraceLog& mine, std::int64_t steps);
 
 }  // namespace riesz

@@ -7,11 +7,11 @@
 
 namespace riesz {
 
-/// A line: threads that take turns, so that one of them runs at a time. Each thread is a line of its own, but
-/// in a scope that joins the line of another. Only who hands the turns on, such as a `Routine`, may open one.
-class TurnLine {
+/// A logical thread: one thread, or several of which only one runs at a time. A Scope makes this thread part
+/// of another's logical thread. Only code that passes control between threads, such as `Routine`, opens one.
+class LogicalThread {
  public:
-  /// The number of this thread's line, the same as long as the thread is in it; never 0.
+  /// The number of this thread's logical thread, the same as long as it is part of it; never 0.
   static std::uint64_t here() {
     static std::atomic<std::uint64_t> last(0);
     if (number() == 0) number() = ++last;
@@ -20,7 +20,7 @@ class TurnLine {
 
   class Scope {
    public:
-    explicit Scope(std::uint64_t line) : own_(number()) { number() = line; }
+    explicit Scope(std::uint64_t logical_thread) : own_(number()) { number() = logical_thread; }
     ~Scope() { number() = own_; }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
@@ -31,8 +31,8 @@ class TurnLine {
 
  private:
   static std::uint64_t& number() {
-    thread_local std::uint64_t line = 0;
-    return line;
+    thread_local std::uint64_t mine = 0;
+    return mine;
   }
 };
 

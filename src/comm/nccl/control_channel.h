@@ -14,8 +14,8 @@
 
 namespace riesz::nccl {
 
-/// A letter: what the hosts of a team tell each other about its communicator.
-struct Letter {
+/// A control message: what the hosts of a team tell each other about its communicator.
+struct ControlMessage {
   enum class Kind : std::int32_t {
     want,    ///< to the team's first member: one is needed
     ask,     ///< from it: have you room for one?
@@ -33,23 +33,23 @@ struct Letter {
   std::int64_t sent = 0, received = 0;
 };
 
-/// Mail: letters between any two workers of the job, over a communicator of MPI's own. The letters of one
-/// sender come in order. Private to src/comm.
-class Mail {
+/// A control channel: control messages between any two workers of the job, over a communicator of MPI's own.
+/// Those of one sender come in order. Private to src/comm.
+class ControlChannel {
  public:
   /// Collective over the job.
-  Mail();
-  ~Mail();
-  Mail(const Mail&) = delete;
-  Mail& operator=(const Mail&) = delete;
+  ControlChannel();
+  ~ControlChannel();
+  ControlChannel(const ControlChannel&) = delete;
+  ControlChannel& operator=(const ControlChannel&) = delete;
 
   /// Never waits. From any thread.
-  void send(int rank, const Letter& letter);
+  void send(int rank, const ControlMessage& message);
   struct Received {
     int from;
-    Letter letter;
+    ControlMessage message;
   };
-  /// The next letter, if one has come. From one thread.
+  /// The next message, if one has come. From one thread.
   std::optional<Received> take();
 
  private:

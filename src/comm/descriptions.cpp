@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/comm/made.h"
+#include "riesz/comm/descriptions.h"
 
 #include <atomic>
 
@@ -14,7 +14,7 @@ void count(std::atomic<std::uint64_t>& made) { made.fetch_add(1, std::memory_ord
 
 }  // namespace
 
-Made made() {
+Descriptions descriptions_made() {
   const auto so_far = [](const std::atomic<std::uint64_t>& count) {
     return count.load(std::memory_order_relaxed);
   };
