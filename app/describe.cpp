@@ -152,6 +152,8 @@ constexpr Variable kEnvironment[] = {
     {"RIESZ_TRANSPORT", "auto", "auto, shared or mpi: how messages travel"},
     {"RIESZ_HOSTS", "", "treats so many consecutive ranks as a host of their own"},
     {"RIESZ_DEADLINE", "600", "seconds after which a wait ends the job; 0: never"},
+    {"RIESZ_NCCL_COMMUNICATORS", "64",
+     "communicators of NCCL that a rank may have; rounds of further teams go through host memory"},
     {"RIESZ_UNTAKEN", "1073741824",
      "bytes that a rank may have sent and others not taken; beyond that a send waits; 0: no limit"},
     {"RIESZ_CHECK", "0", "1: compares what workers must have alike"},

@@ -145,10 +145,14 @@ double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   return bytes.stored * kept.stored + bytes.computed * kept.computed;
 }
 
-/// What dropout adds to it: of attention the scores, and what is left of them. Masks are drawn again.
+/// What dropout adds to it: of attention the scores, and what is left of them, where its kernel of rows does
+/// not make both again. Masks are drawn again.
 double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
   if (config.model.dropout == 0) return 0;
-  const double scores = config.layout.recompute == "attention" ? 0 : 2;
+  constexpr std::int64_t kWidths = 16;  // of a head: the kernel's are a multiple
+  const bool again = config.layout.recompute == "attention" ||
+                     (config.device == "cpu" && config.model.width / config.model.heads % kWidths == 0);
+  const double scores = again ? 0 : 2;
   return scores * bytes.computed * m.sizes.scores(rows, m.T);
 }
 

@@ -21,6 +21,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/new_tensor.h"
 #include "riesz/comm/trace/range.h"
+#include "riesz/primitives/own_nodes.h"
 
 namespace riesz::detail {
 
@@ -29,6 +30,7 @@ using torch::autograd::variable_list;
 namespace {
 
 std::atomic<std::uint64_t> last_backward = 0;
+thread_local std::int64_t own_nodes = 0;  // of the innermost OwnNodes; 0: of none
 
 /// Of what was recorded in `forward`, which may be nullptr. The phase is for who counts. There is always one,
 /// so that what is shared in it does not depend on whether this worker counts.
@@ -221,7 +223,10 @@ class Recorded final : public torch::autograd::Node {
   /// The node that made x, if it can make x as it is now; else nullptr.
   static std::shared_ptr<Recorded> giver_of(const at::Tensor& x) {
     const auto giver = std::dynamic_pointer_cast<Recorded>(x.grad_fn());
-    return giver && giver->node_->gives_again() && giver->version_ == x._version() ? giver : nullptr;
+    return giver && giver->scope_ == own_nodes && giver->node_->gives_again() &&
+                   giver->version_ == x._version()
+               ? giver
+               : nullptr;
   }
 
   void keep_given() {
@@ -290,9 +295,10 @@ class Recorded final : public torch::autograd::Node {
   std::vector<torch::autograd::SavedVariable> saved_;
   Given given_;
   bool released_ = false;
-  bool of_lent_memory_ = false;  // is the first input's memory another's, who may take it away?
-  std::int64_t version_ = -1;    // of the output, as it was given; -1: it is not given again
-  std::int64_t readers_ = 0;     // that do not keep it
+  bool of_lent_memory_ = false;     // is the first input's memory another's, who may take it away?
+  std::int64_t scope_ = own_nodes;  // of `OwnNodes`, in which it was recorded
+  std::int64_t version_ = -1;       // of the output, as it was given; -1: it is not given again
+  std::int64_t readers_ = 0;        // that do not keep it
   Made made_;
   std::uint64_t went_in_ = 0, threw_in_ = 0;  // the last backward; 0: none
 };
@@ -361,6 +367,13 @@ std::string layer_of_failed_backward(const std::vector<at::Tensor>& outputs, std
   if (before.empty() || before == behind) return behind;
   return behind.empty() ? before : concat(before, ", or between it and ", behind);
 }
+
+OwnNodes::OwnNodes() : outer_(own_nodes) {
+  static std::atomic<std::int64_t> last = 0;
+  own_nodes = ++last;
+}
+
+OwnNodes::~OwnNodes() { own_nodes = outer_; }
 
 bool lies_in_lent_memory(const at::Tensor& x) {
   return x.defined() && x.has_storage() && !x.storage().resizable();

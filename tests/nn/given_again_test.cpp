@@ -235,11 +235,11 @@ TEST(GivenAgain, ABroadcastOperandIsNotReadAgain) {
   }
 }
 
-/// Also where it has as many elements as x.
+/// Also where it has as many elements as x, such as a bias beside a single row.
 TEST(GivenAgain, AnOperandInLentMemoryIsNotReadAgain) {
-  const Vector x = normal_leaf({1, kWidth}, at::kFloat), w = weight(at::kFloat, 3);
-  std::vector<float> lent(kWidth, 0.5F);
-  const Vector b = replicated(at::from_blob(lent.data(), {1, kWidth}, at::kFloat).requires_grad_());
+  const Vector x = normal_leaf({kRows, kWidth}, at::kFloat), w = weight(at::kFloat, 3);
+  std::vector<float> lent(kRows * kWidth, 0.5F);
+  const Vector b = replicated(at::from_blob(lent.data(), {kRows, kWidth}, at::kFloat).requires_grad_());
   const auto gradient = [&](const Vector& made) {
     const at::Tensor y = product(made, w, {}).local();
     std::fill(lent.begin(), lent.end(), 1e9F);

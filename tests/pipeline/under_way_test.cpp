@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/stages/stages.h"
+#include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
@@ -52,7 +52,7 @@ class Chunk : public Layer<Chunk> {
  public:
   Chunk(OwnerAndName place, Alive& alive) : Layer(std::move(place)), alive_(alive) {}
   Vector forward(const Vector& x) {
-    const Vector y = gelu(x);
+    const Vector y = 2 * x;
     alive_.add(y.local());
     return linear_(y);
   }

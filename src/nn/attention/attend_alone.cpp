@@ -47,7 +47,7 @@ class AloneNode final : public Node {
   static std::vector<at::Tensor> as_stored(const TileGradients& bar, const at::Tensor& q,
                                            const TileMask& mask) {
     const auto of_q = [&](const at::Tensor& x) { return x.to(q.scalar_type()); };
-    const at::Tensor bias = bar.bias.defined()
+    const at::Tensor bias = mask.bias.defined() && bar.bias.defined()
                                 ? bar.bias.sum_to_size(mask.bias.sizes()).to(mask.bias.scalar_type())
                                 : at::Tensor();
     return {of_q(bar.q), of_q(bar.k), of_q(bar.v), bias, {}, {}};

@@ -23,6 +23,7 @@
 #include "riesz/partition/participation.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
+#include "riesz/primitives/own_nodes.h"
 
 namespace riesz {
 namespace {
@@ -94,6 +95,7 @@ struct RegionCall {
     const detail::InRegion inside(name);
     const ParticipationLog log;
     const SavedTensors::Scope saving(saved, which);
+    const detail::OwnNodes own;  // arguments come from no node when it runs again
     Vectors ys = region(xs, result);
     outcome.participation = log.labels();
     outcome.add_results(ys);
@@ -149,12 +151,10 @@ class RecomputeNode : public detail::Node {
   Tensors kept_;
 };
 
-/// With handles of their own, so that what is read of them outside is not shared inside. None comes from a
-/// node that gives it again: when the region runs again none does.
+/// With handles of their own, so that what is read of them outside is not shared inside.
 Vectors apart(const Vectors& xs) {
   Vectors own;
-  for (const Vector& x : xs)
-    own.emplace_back(x.space(), x.local().requires_grad() ? x.local().alias() : x.local(), x.is_constant());
+  for (const Vector& x : xs) own.emplace_back(x.space(), x.local(), x.is_constant());
   return own;
 }
 
