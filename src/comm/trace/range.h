@@ -12,7 +12,7 @@
 
 namespace riesz {
 
-/// What a range is. `in_flight`: an operation that goes on while its thread does other things.
+/// Kinds of ranges. `in_flight`: an operation that goes on while its thread does other things.
 enum class RangeKind { step, phase, layer, operation, wait, in_flight };
 
 /// A range sink: an object that is told when ranges begin and end, and what is sent. `Trace` is one. A thread

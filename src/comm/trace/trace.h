@@ -24,7 +24,7 @@ struct TraceEvent {
   Traffic sent;  ///< of the operation `name` alone, not of ranges inside
 };
 
-/// What a trace has taken down. Ranges of one thread nest: two of them lie apart, or one inside the other.
+/// The events of a trace. Ranges of one thread nest: two of them lie apart, or one inside the other.
 struct TraceLog {
   std::vector<std::string> threads;  ///< names; the first is the thread that started the trace
   std::vector<TraceEvent> events;    ///< by thread; its ranges in the order of their beginnings
