@@ -12,7 +12,6 @@
 
 #include "recompute_program.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
-#include "riesz/nn/layers/activation.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/between.h"
@@ -24,11 +23,6 @@ using Ys = std::vector<Vector>;
 
 TEST(Recompute, OneAfterAnother) {
   expect_same_bits([](Net& n, const auto& way) { return Ys{way(n.b_(), way(n.a_(), n.x))}; });
-}
-
-/// Outside x would not be kept, since its node gives it again; inside it is, in both runs.
-TEST(Recompute, OfWhatItsNodeGivesAgain) {
-  expect_same_bits([](Net& n, const auto& way) { return Ys{way(n.b_(), gelu(n.a(n.x)))}; });
 }
 
 /// Three uses of a's parameters, two of them in regions, and three of x: sums are added in one order.
