@@ -12,6 +12,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/progress/cancellation.h"
+#include "riesz/comm/progress/poke.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/staged_requests.h"
 #include "riesz/comm/status_board.h"
@@ -22,6 +23,7 @@ namespace riesz {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(200);
+constexpr std::chrono::microseconds kPoke(100);
 /// A wait that is over sooner is not on the board, which takes some hundreds of instructions.
 constexpr std::chrono::milliseconds kShort(1);
 /// So long a wait polls again at once: what is on its way comes sooner than a yield takes, by which another
@@ -106,6 +108,7 @@ Wait::Wait(const std::string& operation)
     : operation_(operation),
       begin_(std::chrono::steady_clock::now()),
       next_look_(begin_ + kLook),
+      next_poke_(begin_ + kPoke),
       moved_at_(begin_),
       moved_(movements_here()),
       number_(0) {
@@ -135,6 +138,10 @@ bool Wait::pause() {
   if (const std::uint64_t moved = movements_here(); moved != moved_) {
     moved_ = moved;
     moved_at_ = now;
+  }
+  if (now >= next_poke_) {
+    poke();
+    next_poke_ = now + kPoke;
   }
   if (now < next_look_) return false;
   if (now > next_look_ + kLate) leave_out(now - next_look_ - kLate);

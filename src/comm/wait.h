@@ -46,6 +46,7 @@ class Wait {
   const std::string& operation_;
   std::chrono::steady_clock::time_point begin_;
   std::chrono::steady_clock::time_point next_look_;
+  std::chrono::steady_clock::time_point next_poke_;
   std::optional<std::chrono::steady_clock::time_point> finished_since_;
   std::optional<std::chrono::steady_clock::time_point> gone_since_;
   std::optional<std::chrono::steady_clock::time_point> asked_since_;  // to give up

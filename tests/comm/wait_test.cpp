@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
 
+#include "riesz/comm/progress/poke.h"
 #include "yields.h"
 
 namespace riesz {
@@ -26,6 +28,17 @@ TEST(Wait, PollsAtOnceWhatComesSoon) {
     fewest = std::min(fewest, yields_here() - before);
   }
   EXPECT_EQ(fewest, 0);
+}
+
+std::atomic<int> poked = 0;
+
+/// MPI must be called for what it has still to send, also where nothing of MPI is waited for.
+TEST(Wait, LetsMpiMakeProgress) {
+  const Poke each([] { ++poked; });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto late = [&] { return std::chrono::steady_clock::now() - begin > std::chrono::seconds(20); };
+  wait_here("what needs MPI", [&] { return poked > 2 || late(); }, nobody);
+  EXPECT_GT(poked, 2);
 }
 
 TEST(Wait, YieldsForWhatComesLate) {

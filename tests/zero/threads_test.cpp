@@ -40,49 +40,55 @@ class Amidst : public Layer<Amidst> {
   std::function<void()> then_;
 };
 
+/// What a step of a sharded model moves in which other threads call it, if `refused` also some whose calls are errors.
+Traffic moved_by_a_step(const Partition& mesh, int stage, bool refused) {
+  const Space X(mesh, {4, 6});
+  Amidst* layer = nullptr;
+  const auto another = [&] {
+    const Chain chain(7);
+    EXPECT_ERROR((*layer)(distribute(X, at::ones({4, 6}))), "amidst.linear", "another thread is in a call",
+                 "take turns");
+  };
+  std::promise<void> amidst;
+  Thread beside([&, go = amidst.get_future().share()] {
+    go.wait();
+    if (refused) another();
+  });
+  Amidst model(X, [&] {
+    if (refused) std::thread(another).join();
+    amidst.set_value();
+    beside.join();
+    Thread([&] {
+      const at::NoGradGuard no_gradient;
+      EXPECT_EQ((*layer)(distribute(X, at::ones({4, 6}))).local().size(0), 4);
+    }).join();
+    if (refused) std::thread(another).join();  // the call still goes on
+  });
+  layer = &model;
+  model.initialise(1, at::kFloat);
+  const Zero zero(model.parameters(), {.stage = stage});
+  const Traffic before = Counters::instance().total();
+  const Chain chain;
+  const Vector y = model(distribute(X, at::ones({4, 6})));
+  backward(y, Vector(dual(y.space()), at::ones({4, 6})));
+  std::thread([&] {  // one after the other they are welcome
+    const at::NoGradGuard no_gradient;
+    EXPECT_EQ(model(distribute(X, at::ones({4, 6}))).local().size(0), 4);
+  })
+      .join();
+  zero.store()->shares();
+  return Counters::instance().total() - before;
+}
+
 /// Threads that do not take turns: the second is refused before anything moves, and the first goes on. A
 /// `Thread` is one of them, unless the call itself has made it.
 TEST(Zero, RefusesASecondThreadInTheMidstOfACall) {
   const Partition mesh = Partition::world().grid({{"dp", Runtime::size()}});
   if (mesh.size() == 1) return;  // nothing is gathered or reduced there: threads may be in calls at once
   for (const int stage : {1, 3}) {
-    const Space X(mesh, {4, 6});
-    Amidst* layer = nullptr;
-    Traffic moved{1, 1, 1};
-    const auto another = [&] {
-      const Chain chain(7);
-      const Traffic before = Counters::instance().total();
-      EXPECT_ERROR((*layer)(distribute(X, at::ones({4, 6}))), "amidst.linear", "another thread is in a call",
-                   "take turns");
-      moved = Counters::instance().total() - before;
-    };
-    std::promise<void> amidst;
-    Thread beside([&, go = amidst.get_future().share()] {
-      go.wait();
-      another();
-    });
-    Amidst model(X, [&] {
-      std::thread(another).join();
-      amidst.set_value();
-      beside.join();
-      Thread([&] {
-        const at::NoGradGuard no_gradient;
-        EXPECT_EQ((*layer)(distribute(X, at::ones({4, 6}))).local().size(0), 4);
-      }).join();
-      std::thread(another).join();  // the call still goes on
-    });
-    layer = &model;
-    model.initialise(1, at::kFloat);
-    const Zero zero(model.parameters(), {.stage = stage});
-    const Chain chain;
-    const Vector y = model(distribute(X, at::ones({4, 6})));
-    EXPECT_EQ(moved, Traffic{});
-    backward(y, Vector(dual(y.space()), at::ones({4, 6})));
-    std::thread([&] {  // one after the other they are welcome
-      const at::NoGradGuard no_gradient;
-      EXPECT_EQ(model(distribute(X, at::ones({4, 6}))).local().size(0), 4);
-    })
-        .join();
+    const Traffic alone = moved_by_a_step(mesh, stage, false);
+    EXPECT_GT(alone.messages, 0);
+    EXPECT_EQ(moved_by_a_step(mesh, stage, true), alone);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/progress/poke.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/staged_requests.h"
 #include "riesz/comm/thread.h"
@@ -172,6 +173,7 @@ class BackgroundThread {
       idle = now.empty() && pause == kLongestPause ? idle + 1 : 0;
       seen.clear();
       for (const auto& each : now) seen.push_back(each.get());
+      poke();  // for what the last tasks have sent
       if (look_at(std::move(now))) {
         pause = kShortestPause;
       } else if (listens) {

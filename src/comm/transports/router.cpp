@@ -64,6 +64,12 @@ std::vector<int> all_hosts(const std::vector<int>& host) {
   return one ? std::vector<int>{} : hosts;
 }
 
+/// There are never messages to itself, for which Open MPI's call would return without making progress.
+void make_mpi_progress() {
+  int there = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
+}
+
 const char* name_of(int way) {
   using Way = TransportSettings::Way;
   return way == static_cast<int>(Way::automatic) ? "auto"
@@ -95,6 +101,7 @@ RouterTransport::RouterTransport(std::unique_ptr<Transport> near, std::unique_pt
     if (!shares) doorbell_ = nullptr;
     goes_near_.push_back(shares && rank != Runtime::rank() ? 1 : 0);
   }
+  if (!doorbell_) poke_.emplace(make_mpi_progress);
 }
 
 std::unique_ptr<Requests> RouterTransport::post(std::vector<Message> sends, std::vector<Message> receives) {

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "riesz/comm/progress/poke.h"
 #include "riesz/comm/transport.h"
 
 namespace riesz {
@@ -43,6 +45,7 @@ class RouterTransport final : public Transport {
   std::unique_ptr<Transport> near_;
   std::unique_ptr<Transport> far_;
   std::shared_ptr<Doorbell> doorbell_;
+  std::optional<Poke> poke_;  // if some workers are reached by MPI
   std::vector<char> goes_near_;  // by rank; false for this worker itself
 };
 
