@@ -194,7 +194,8 @@ std::int64_t rows_of(const Space& X, int axis, int coordinate) {
 void check_all(const Space& X, const std::string& axis, const Split& blocks, const RowCounts& counts) {
   check_rows(X, axis, blocks);
   RIESZ_CHECK(static_cast<int>(counts.size()) == blocks.workers(), "route_rows: counts of ", counts.size(),
-              " workers, and axis ", axis, " has ", blocks.workers(), "; give those of each (all_row_counts)");
+              " workers, and axis ", axis, " has ", blocks.workers(),
+              "; give those of each (all_row_counts)");
   const int a = X.partition().index(axis);
   const int me = X.partition().coordinate(X.partition().rank(), a);
   for (int worker = 0; worker < blocks.workers(); ++worker) {
@@ -219,7 +220,8 @@ RowCounts all_row_counts(const Partition& partition, const std::vector<std::stri
                  std::vector<at::Tensor>(fibre.peers.size(), mine), received);
   RowCounts all;
   for (std::size_t i = 0; i < received.size(); ++i)
-    all.push_back(i == fibre.me || Simulation::running() ? counts : host_values<std::int64_t>(received[i], 0));
+    all.push_back(i == fibre.me || Simulation::running() ? counts
+                                                         : host_values<std::int64_t>(received[i], 0));
   return all;
 }
 

@@ -20,9 +20,10 @@ struct RoutedRows {
 /// The counts of rows by block, of each worker of an axis in rank order.
 using RowCounts = std::vector<std::vector<std::int64_t>>;
 
-/// All workers' counts along `axes`, from each one's own. They may be of anything, as long as all workers give
-/// as many. Without gradient, in program order. Collective over the fibres; a worker sends its counts to each
-/// other worker of its fibre, in one message to each. In a `Simulation` the others' counts are this one's.
+/// All workers' counts along `axes`, from each one's own. They may be of anything, as long as all workers
+/// give as many. Without gradient, in program order. Collective over the fibres; a worker sends its counts to
+/// each other worker of its fibre, in one message to each. In a `Simulation` the others' counts are this
+/// one's.
 /// @throws Error naming a negative count.
 RowCounts all_row_counts(const Partition& partition, const std::vector<std::string>& axes,
                          const std::vector<std::int64_t>& counts);

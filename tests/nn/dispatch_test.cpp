@@ -92,8 +92,8 @@ void for_each_case(const Check& check) {
     for (const std::int64_t experts : std::set<std::int64_t>{1, 3, 2 * p + 1}) {
       for (const std::int64_t k : std::set<std::int64_t>{1, std::min<std::int64_t>(2, experts), experts}) {
         for (const Way way : {Way::uneven, Way::all_to_one, Way::none}) {
-          SCOPED_TRACE(to_string(grid) + ", " + std::to_string(experts) + " experts, k = " + std::to_string(k) +
-                       ", way " + std::to_string(static_cast<int>(way)));
+          SCOPED_TRACE(to_string(grid) + ", " + std::to_string(experts) + " experts, k = " +
+                       std::to_string(k) + ", way " + std::to_string(static_cast<int>(way)));
           check(Case{tokens_over(grid), ExpertParts(experts, 4, p), k, way});
         }
       }
@@ -141,7 +141,8 @@ TEST(Dispatch, BringsEachChoiceToItsExpertAndAddsThemBack) {
 
     EXPECT_EQ(d.rows, rows);
     EXPECT_SAME_BITS(y.local(), at::cat(expected));
-    const at::Tensor mine = at::arange(static_cast<std::int64_t>(of.choices(of.me()).experts.size()), at::kDouble);
+    const at::Tensor mine =
+        at::arange(static_cast<std::int64_t>(of.choices(of.me()).experts.size()), at::kDouble);
     EXPECT_SAME_BITS(d.gates(Vector(d.gates.domain(), mine.add(1000.0 * of.me()))).local(), at::cat(numbers));
     // back: each token as often as it chose, once for each part
     at::Tensor back = x.local().clone();
@@ -174,8 +175,10 @@ TEST(Dispatch, CostsWhatTheRoutingSays) {
       if (worker == of.me()) continue;
       counts += {of.experts.experts(), 8 * of.experts.experts(), 1};
       std::int64_t leaving = 0, coming = 0;
-      of.each_row(worker, [&](int from, std::int64_t, std::int64_t, std::int64_t) { leaving += from == of.me(); });
-      of.each_row(of.me(), [&](int from, std::int64_t, std::int64_t, std::int64_t) { coming += from == worker; });
+      of.each_row(worker,
+                  [&](int from, std::int64_t, std::int64_t, std::int64_t) { leaving += from == of.me(); });
+      of.each_row(of.me(),
+                  [&](int from, std::int64_t, std::int64_t, std::int64_t) { coming += from == worker; });
       if (leaving > 0) both += {leaving * (row + 1), 8 * leaving * (row + 1), 1};
       if (leaving > 0 && row > 0) there += {leaving * row, 8 * leaving * row, 1};
       if (coming > 0 && row > 0) back += {coming * row, 8 * coming * row, 1};

@@ -23,7 +23,8 @@ TEST(ExpertParts, AreWholeExpertsOnFewWorkers) {
 
 TEST(ExpertParts, ShareAnExpertWhereWorkersAreMore) {
   const ExpertParts two(2, 7, 5);
-  EXPECT_EQ(two.parts(), (std::vector<Part>{{0, {0, 3}}, {0, {3, 5}}, {0, {5, 7}}, {1, {0, 4}}, {1, {4, 7}}}));
+  EXPECT_EQ(two.parts(),
+            (std::vector<Part>{{0, {0, 3}}, {0, {3, 5}}, {0, {5, 7}}, {1, {0, 4}}, {1, {4, 7}}}));
   EXPECT_EQ(two.split(), Split::balanced(5, 5));
   EXPECT_EQ(two.parts_of(1), (Interval{3, 5}));
   EXPECT_EQ(two.inner_of(0), Split::sizes({3, 2, 2, 0, 0}));

@@ -92,7 +92,8 @@ Gated gated(const Gate& gate, const at::Tensor& logits) {
     for (std::size_t j = 0; j < static_cast<std::size_t>(gate.k); ++j) {
       const bool kept = found.choices[static_cast<std::size_t>(n)][j] >= 0;
       dropped += kept ? 0 : 1;
-      mine.push_back(kept ? scores[n][before[static_cast<std::size_t>(n)][j]] : at::zeros({}, logits.options()));
+      mine.push_back(kept ? scores[n][before[static_cast<std::size_t>(n)][j]]
+                          : at::zeros({}, logits.options()));
       sum = sum + mine.back();
     }
     at::Tensor row = at::stack(mine);
@@ -109,7 +110,8 @@ Gated gated(const Gate& gate, const at::Tensor& logits) {
   if (gate.balance == "first")
     found.loss = found.loss + gate.balance_weight * experts_of * (m * first / n).sum();
   if (gate.balance == "all")
-    found.loss = found.loss + gate.balance_weight * experts_of * (m * all / n).sum() / static_cast<double>(gate.k);
+    found.loss =
+        found.loss + gate.balance_weight * experts_of * (m * all / n).sum() / static_cast<double>(gate.k);
   found.loss = found.loss + gate.z_weight * logits.logsumexp(-1).square().mean();
   found.load = all / (n * static_cast<double>(gate.k));
   found.dropped = static_cast<double>(dropped) / (n * static_cast<double>(gate.k));

@@ -18,8 +18,8 @@ struct Gate {
   bool sigmoid = false;
   bool renormalise = true;
   double scale = 1;
-  std::string drop = "none";  ///< "position" or "probability"
-  std::int64_t capacity = 0;  ///< of an expert, with drop
+  std::string drop = "none";     ///< "position" or "probability"
+  std::int64_t capacity = 0;     ///< of an expert, with drop
   std::string balance = "none";  ///< "gshard", "first" or "all"
   double balance_weight = 0;
   double z_weight = 0;

@@ -54,13 +54,14 @@ std::string text_of(Balance balance) {
 }
 
 plain::Gate plainly(const GateOptions& o) {
-  plain::Gate gate{o.k, o.score == Score::sigmoid, o.renormalise, o.scale, "none", 0, text_of(o.balance),
-                   o.balance_weight, o.z_weight, {}, {}};
+  plain::Gate gate{o.k, o.score == Score::sigmoid, o.renormalise,    o.scale,    "none",
+                   0,   text_of(o.balance),        o.balance_weight, o.z_weight, {},
+                   {}};
   if (o.drop != Drop::none) gate.drop = o.drop == Drop::position ? "position" : "probability";
   const double tokens = kRows * kLength;
   gate.capacity = std::max<std::int64_t>(
-      o.least_capacity, static_cast<std::int64_t>(std::ceil(tokens / kExperts * o.capacity_factor *
-                                                            static_cast<double>(o.k))));
+      o.least_capacity,
+      static_cast<std::int64_t>(std::ceil(tokens / kExperts * o.capacity_factor * static_cast<double>(o.k))));
   return gate;
 }
 
@@ -102,14 +103,19 @@ void expect_plain(TopKGate& gate, const plain::Gate& plain, const Space& L, cons
 }
 
 std::vector<GateOptions> some_options() {
-  return {{.k = 1},
-          {.k = 2, .balance = Balance::gshard, .balance_weight = 0.3, .z_weight = 0.01},
-          {.k = 2, .score = Score::sigmoid, .scale = 2.5, .balance = Balance::all_choices, .balance_weight = 0.1},
-          {.k = kExperts, .renormalise = false, .balance = Balance::first_choice, .balance_weight = 0.2},
-          {.k = 2, .drop = Drop::position, .capacity_factor = 0.6, .least_capacity = 1},
-          {.k = 3, .drop = Drop::position, .capacity_factor = 0.01, .least_capacity = 1},
-          {.k = 2, .renormalise = false, .drop = Drop::probability, .capacity_factor = 0.7, .least_capacity = 1},
-          {.k = 1, .score = Score::sigmoid, .drop = Drop::probability, .capacity_factor = 0.01, .least_capacity = 1}};
+  return {
+      {.k = 1},
+      {.k = 2, .balance = Balance::gshard, .balance_weight = 0.3, .z_weight = 0.01},
+      {.k = 2, .score = Score::sigmoid, .scale = 2.5, .balance = Balance::all_choices, .balance_weight = 0.1},
+      {.k = kExperts, .renormalise = false, .balance = Balance::first_choice, .balance_weight = 0.2},
+      {.k = 2, .drop = Drop::position, .capacity_factor = 0.6, .least_capacity = 1},
+      {.k = 3, .drop = Drop::position, .capacity_factor = 0.01, .least_capacity = 1},
+      {.k = 2, .renormalise = false, .drop = Drop::probability, .capacity_factor = 0.7, .least_capacity = 1},
+      {.k = 1,
+       .score = Score::sigmoid,
+       .drop = Drop::probability,
+       .capacity_factor = 0.01,
+       .least_capacity = 1}};
 }
 
 TEST(TopKGate, IsThatOfOneWorkerAtEveryLayout) {
@@ -139,15 +145,17 @@ TEST(TopKGate, BreaksTiesByTheLowerNumber) {
 
 TEST(TopKGate, DrawsNoiseByTheGlobalIndex) {
   for_each_grid(Partition::world(), [](const Partition& grid) {
-    const GateOptions options{.k = 2, .noise = 0.8, .drop = Drop::position, .capacity_factor = 0.6,
-                              .least_capacity = 1};
+    const GateOptions options{
+        .k = 2, .noise = 0.8, .drop = Drop::position, .capacity_factor = 0.6, .least_capacity = 1};
     TopKGate gate("gate", grid, kExperts, options);
     EXPECT_TRUE(gate.draws());
     for (const std::int64_t first : {0, 2}) {  // of a global batch of as many rows, or of more
-      const ContextScope scope({.training = true, .seed = 3, .step = 7, .first_row = first, .rows = first + kRows});
+      const ContextScope scope(
+          {.training = true, .seed = 3, .step = 7, .first_row = first, .rows = first + kRows});
       const Space all(Partition::simulated(1), {first + kRows, kLength, kExperts});
       plain::Gate plain = plainly(options);
-      plain.noise = normal(all, philox_key(3, "gate, step 7")).narrow(0, first, kRows).reshape({-1, kExperts}) * 0.8;
+      plain.noise =
+          normal(all, philox_key(3, "gate, step 7")).narrow(0, first, kRows).reshape({-1, kExperts}) * 0.8;
       expect_plain(gate, plain, logits_on(grid), draws({kRows, kLength, kExperts}, 5));
     }
     const ContextScope scope({.training = false});
@@ -198,13 +206,15 @@ TEST(TopKGate, CostsOneSumAndTheCountsOfEachRun) {
 TEST(TopKGate, RefusesWhatDoesNotFit) {
   const Partition world = Partition::world();
   EXPECT_ERROR(TopKGate("gate", world, 3, {.k = 4}), "gate gate", "k = 4 of 3 experts");
-  EXPECT_ERROR(TopKGate("gate", world, 3, {.drop = Drop::position, .capacity_factor = 0}), "capacity factor of 0");
+  EXPECT_ERROR(TopKGate("gate", world, 3, {.drop = Drop::position, .capacity_factor = 0}),
+               "capacity factor of 0");
   EXPECT_ERROR(TopKGate("gate", world, 3, {.z_weight = -1}), "z_weight -1");
   TopKGate gate("gate", world, 3);
   EXPECT_ERROR(gate(Vector(Space(world, {2, 4}), at::zeros({2, 4}))), "logits of 3 experts");
   if (world.size() > 1) {
     const Space last = Space(world, {2, 3}).sharded(1, "world");
-    EXPECT_ERROR(gate(Vector(last, at::zeros(last.local_shape()))), "Sharded on axis world", "last dim is whole");
+    EXPECT_ERROR(gate(Vector(last, at::zeros(last.local_shape()))), "Sharded on axis world",
+                 "last dim is whole");
   }
   TopKGate noisy("gate", world, 3, {.noise = 1});
   EXPECT_ERROR(noisy(Vector(Space(world, {2, 3}), at::zeros({2, 3}))), "noise", "in no context");

@@ -38,7 +38,8 @@ struct Table {
   Table(std::int64_t runs, std::int64_t choices, std::int64_t of_experts)
       : k(choices), experts(of_experts), numbers(static_cast<std::size_t>(runs * choices * of_experts), 0) {}
   std::size_t at(std::size_t run, std::int64_t j, std::int64_t expert) const {
-    return (run * static_cast<std::size_t>(k) + static_cast<std::size_t>(j)) * static_cast<std::size_t>(experts) +
+    return (run * static_cast<std::size_t>(k) + static_cast<std::size_t>(j)) *
+               static_cast<std::size_t>(experts) +
            static_cast<std::size_t>(expert);
   }
 };
@@ -66,9 +67,8 @@ Space of_all(Space X, const TokenRuns& tokens) {
 RowCounts drop_by_position(const Partition& partition, const TokenRuns& tokens, std::int64_t experts,
                            std::int64_t capacity, Choices& choices) {
   Table room(tokens.most(), choices.k, experts);  // at first all of this worker's choices
-  each_choice(tokens, choices, [&](std::size_t run, std::int64_t j, std::int64_t e) {
-    ++room.numbers[room.at(run, j, e)];
-  });
+  each_choice(tokens, choices,
+              [&](std::size_t run, std::int64_t j, std::int64_t e) { ++room.numbers[room.at(run, j, e)]; });
   const RowCounts all =
       tokens.axes.empty() ? RowCounts{room.numbers} : all_row_counts(partition, tokens.axes, room.numbers);
   RowCounts kept(all.size(), Counts(static_cast<std::size_t>(experts), 0));
@@ -95,8 +95,9 @@ RowCounts drop_by_position(const Partition& partition, const TokenRuns& tokens, 
 
 RowCounts drop_by_probability(const TokenRuns& tokens, std::int64_t experts, std::int64_t capacity,
                               const Vector& scores, Choices& choices) {
-  const Vector mine(scores.space(),
-                    at::tensor(choices.experts, at::kLong).view(scores.local().sizes()).to(scores.local().device()));
+  const Vector mine(
+      scores.space(),
+      at::tensor(choices.experts, at::kLong).view(scores.local().sizes()).to(scores.local().device()));
   const Space all = of_all(scores.space(), tokens);
   Choices chosen = choices_of(to_space(mine, all).local(), experts);
   const std::vector<double> score = host_values<double>(to_space(scores, all).local().to(at::kDouble), 0);

@@ -39,7 +39,8 @@ Sorted sorted(const ExpertParts& experts, const Choices& choices, const Counts& 
   Sorted all{Counts(rows), Counts(rows), {}};
   all.order.reserve(rows);
   std::vector<Interval> parts;
-  for (std::int64_t expert = 0; expert < experts.experts(); ++expert) parts.push_back(experts.parts_of(expert));
+  for (std::int64_t expert = 0; expert < experts.experts(); ++expert)
+    parts.push_back(experts.parts_of(expert));
   std::size_t choice = 0;
   for (std::int64_t token = 0; token < choices.tokens(); ++token) {
     for (std::int64_t j = 0; j < choices.k; ++j, ++choice) {
@@ -61,8 +62,8 @@ void check(const Space& X, const ExpertParts& experts, const Choices& choices) {
   RIESZ_CHECK(choices.k >= 1 && static_cast<std::int64_t>(choices.experts.size()) % choices.k == 0,
               "dispatch: ", choices.experts.size(), " choices are no multiple of k = ", choices.k);
   RIESZ_CHECK(X.dims() > 0 && X.concrete() && choices.tokens() == X.local_shape().front(),
-              "dispatch: the choices are of ", choices.tokens(), " tokens, and this worker's tokens are in\n  ",
-              to_string(X), "\ngive k choices for each");
+              "dispatch: the choices are of ", choices.tokens(),
+              " tokens, and this worker's tokens are in\n  ", to_string(X), "\ngive k choices for each");
   for (const std::int64_t expert : choices.experts)
     RIESZ_CHECK(expert < experts.experts(), "dispatch: a token chose expert ", expert, "; there are ",
                 experts.experts(), ", from 0 on");
@@ -146,15 +147,15 @@ Dispatch dispatch(const Space& X, const std::string& axis, const ExpertParts& ex
                 " counts of a worker's choices for ", experts.experts(), " experts; give one for each");
     of_parts.push_back(by_part(experts, theirs));
   }
-  const auto me = static_cast<std::size_t>(
-      X.partition().coordinate(X.partition().rank(), X.partition().index(axis)));
+  const auto me =
+      static_cast<std::size_t>(X.partition().coordinate(X.partition().rank(), X.partition().index(axis)));
   RIESZ_CHECK(me < counts.size() && counts[me] == choices.counts(experts.experts()),
               "dispatch: the counts given are not those of this worker's choices");
   const Sorted all = sorted(experts, choices, of_parts[me]);
   const std::int64_t n = choices.tokens();
   Counts rows;
-  Operator tokens = selected_and_routed(X, axis, experts, detail::selected_rows(n, all.tokens, all.order, device),
-                                        of_parts, &rows);
+  Operator tokens = selected_and_routed(
+      X, axis, experts, detail::selected_rows(n, all.tokens, all.order, device), of_parts, &rows);
   Operator gates = selected_and_routed(of_choices(X, axis, choices.k), axis, experts,
                                        detail::selected_rows(n * choices.k, all.choices, all.order, device),
                                        of_parts, nullptr);

@@ -25,8 +25,8 @@ struct Choices {
   std::vector<std::int64_t> counts(std::int64_t experts) const;
 };
 
-/// Choices of a tensor (…, k) of integers, which is read to the host. In a `Simulation` they are spread evenly
-/// over this number of experts.
+/// Choices of a tensor (…, k) of integers, which is read to the host. In a `Simulation` they are spread
+/// evenly over this number of experts.
 Choices choices_of(const at::Tensor& chosen, std::int64_t experts);
 
 /// Dispatch: tokens to their experts, and back. One operator does both:

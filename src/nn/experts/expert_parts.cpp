@@ -11,8 +11,9 @@ namespace riesz {
 namespace {
 
 Split checked_split(std::int64_t experts, std::int64_t inner, int workers) {
-  RIESZ_CHECK(experts >= 1 && inner >= 1 && workers >= 1, "experts: ", experts, " experts of an inner width of ",
-              inner, " on ", workers, " workers; each number is at least 1");
+  RIESZ_CHECK(experts >= 1 && inner >= 1 && workers >= 1, "experts: ", experts,
+              " experts of an inner width of ", inner, " on ", workers,
+              " workers; each number is at least 1");
   return Split::balanced(std::max<std::int64_t>(experts, workers), workers);
 }
 

@@ -11,8 +11,8 @@ namespace riesz {
 
 /// Experts over the workers of one axis. Up to as many workers as experts hold whole ones, balanced: 3
 /// experts on 2 workers are 2 and 1. Where there are more workers, several share an expert: its inner width
-/// is split over them, as in tensor parallelism. So 2 experts on 5 workers are cut in 3 parts and in 2. A part
-/// is an expert, or what one of the workers that share it holds of it. Local; the same on all workers.
+/// is split over them, as in tensor parallelism. So 2 experts on 5 workers are cut in 3 parts and in 2. A
+/// part is an expert, or what one of the workers that share it holds of it. Local; the same on all workers.
 class ExpertParts {
  public:
   struct Part {

@@ -17,7 +17,9 @@
 namespace riesz {
 namespace {
 
-bool is_there(const Partition& mesh, const std::string& axis) { return !axis.empty() && mesh.find(axis) >= 0; }
+bool is_there(const Partition& mesh, const std::string& axis) {
+  return !axis.empty() && mesh.find(axis) >= 0;
+}
 
 bool is_inner(const ExpertPlaces& places, const std::string& axis) {
   return std::find(places.inner.begin(), places.inner.end(), axis) != places.inner.end();
@@ -66,7 +68,8 @@ Vector alone(const Partition& mesh, const at::Tensor& x) {
 
 }  // namespace
 
-Experts::Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places, const ExpertsOptions& options)
+Experts::Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places,
+                 const ExpertsOptions& options)
     : Layer(std::move(place)),
       places_(checked(path(), X, places)),
       options_(options),
@@ -114,15 +117,16 @@ Vector Experts::forward(const Vector& x, const Routing& routing,
   return run(x, routing, &beside);
 }
 
-Vector Experts::run(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>* beside) {
+Vector Experts::run(const Vector& x, const Routing& routing,
+                    const std::function<Vector(const Vector&)>* beside) {
   const Space T = tokens_.with_shape(x.space().shape());
   const Space G = [&] {
     std::vector<std::int64_t> shape = T.shape();
     shape.back() = routing.choices.k;
     return gates_space(routing.choices.k).with_shape(shape);
   }();
-  RIESZ_CHECK(routing.gates.space() == G, "Experts ", path(), " take gates of their tokens in\n  ", to_string(G),
-              "\nnot in\n  ", to_string(routing.gates.space()),
+  RIESZ_CHECK(routing.gates.space() == G, "Experts ", path(), " take gates of their tokens in\n  ",
+              to_string(G), "\nnot in\n  ", to_string(routing.gates.space()),
               "\nbring the logits to gates_space(experts) before the gate (to_space)");
   const at::ScalarType type = options_.compute_type.value_or(x.local().scalar_type());
   const Vector own = to_space(Vector(x.space(), x.local().to(type), x.is_constant()), T);

@@ -30,7 +30,7 @@ struct ExpertsOptions {
 
 /// Where experts lie.
 struct ExpertPlaces {
-  std::string experts;               ///< the axis that experts lie over; "": all workers have all
+  std::string experts;                  ///< the axis that experts lie over; "": all workers have all
   std::vector<std::string> inner = {};  ///< the axes that shard each expert's inner width
 };
 
@@ -48,9 +48,13 @@ struct ExpertPlaces {
 /// lies whole on the workers of its expert, and no elements of it on the others; it is Replicated on all
 /// other axes. So its gradient is summed over exactly the axes that replicate it.
 ///
-/// Cost over the axis of experts, where a worker has n choices for experts elsewhere, and gets m: forward and
-/// backward n·(C + 1) elements, and m·C back; the counts once, unless the gate knew them. Over the axes
-/// `inner` that of a linear layer. Collective over the workers of X.
+/// Cost over the axis of experts, for a worker with n choices of experts elsewhere, whose own experts get m
+/// choices from there. Forward n·(C + 1) elements leave it, and m·C to send results back. Backward the same n
+/// and m: n·C and m·(C + 1). The counts go round once, forward, unless the gate knew them. Over the axes
+/// `inner` the cost is that of a linear layer. Collective over the workers of X.
+///
+/// In stage 3 of `Zero`, experts are in a numbered part of the model, such as a block "h.0". Else each expert
+/// is a unit of its own, which is let go while the next one comes.
 class Experts : public Layer<Experts> {
  public:
   /// Tokens in X, whose last dim is the width; y lies there too.
@@ -72,18 +76,20 @@ class Experts : public Layer<Experts> {
     std::vector<Parameter> gate, up, down;  // by expert
   };
   /// The rows' results times their gates, on this worker's experts, of as many rows each.
-  at::Tensor computed(const at::Tensor& rows, const at::Tensor& gates, const std::vector<std::int64_t>& counts);
+  at::Tensor computed(const at::Tensor& rows, const at::Tensor& gates,
+                      const std::vector<std::int64_t>& counts);
   /// The parts of the weights that this worker's experts have here.
-  std::vector<at::Tensor> held(const std::vector<Parameter>& by_expert, int inner_dim, at::ScalarType type) const;
+  std::vector<at::Tensor> held(const std::vector<Parameter>& by_expert, int inner_dim,
+                               at::ScalarType type) const;
   /// The weight of an expert, with its inner width in this dim: as it is stored, and as it is read.
   Space weight_space(std::int64_t expert, int inner_dim, bool read) const;
   Vector run(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>* beside);
 
   ExpertPlaces places_;
   ExpertsOptions options_;
-  Space tokens_;       // X as it is computed with
-  Partition fibre_;    // along the axis of experts
-  std::string axis_;   // its name there
+  Space tokens_;      // X as it is computed with
+  Partition fibre_;   // along the axis of experts
+  std::string axis_;  // its name there
   ExpertParts parts_;
   Weights weights_;
 };

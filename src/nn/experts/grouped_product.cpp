@@ -59,7 +59,8 @@ class GroupedProductNode : public Node {
 
 }  // namespace
 
-at::Tensor grouped_product(const at::Tensor& x, const Tensors& weights, const std::vector<std::int64_t>& rows) {
+at::Tensor grouped_product(const at::Tensor& x, const Tensors& weights,
+                           const std::vector<std::int64_t>& rows) {
   Tensors inputs{x};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   return record(std::make_shared<GroupedProductNode>(rows), inputs).front();

@@ -16,7 +16,8 @@ namespace riesz::detail {
 namespace {
 
 /// x̄[n] = Σ ȳ of its places.
-at::Tensor added(const at::Tensor& ybar, const SelectedRows& selected, const std::vector<std::int64_t>& shape) {
+at::Tensor added(const at::Tensor& ybar, const SelectedRows& selected,
+                 const std::vector<std::int64_t>& shape) {
   if (ybar.numel() == 0) return at::zeros(shape, ybar.options());
   const at::Tensor rows = ybar.reshape({ybar.size(0), -1});
   return std::get<0>(at::_embedding_bag_forward_only(rows, selected.places, selected.offsets)).view(shape);
@@ -24,7 +25,8 @@ at::Tensor added(const at::Tensor& ybar, const SelectedRows& selected, const std
 
 class SelectRows final : public Primitive {
  public:
-  SelectRows(const Space& X, const Space& S, int axis, std::shared_ptr<const SelectedRows> selected, bool back)
+  SelectRows(const Space& X, const Space& S, int axis, std::shared_ptr<const SelectedRows> selected,
+             bool back)
       : Primitive("SelectRows", X, S, {axis},
                   "(" + std::to_string(selected->digest) + (back ? ", back)" : ")")),
         selected_(std::move(selected)),

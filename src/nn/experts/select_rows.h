@@ -20,8 +20,8 @@ struct SelectedRows {
   std::uint64_t digest = 0;
 };
 
-/// The selection of these rows of x's `n`. Those of one row of x are added in the order of `order`, a
-/// permutation of the selected rows' numbers in which the rows of x come in turn. On the device of `options`.
+/// The selection of these rows of x's `n`. `order` is a permutation of the selected rows' numbers, in which
+/// the rows of x come in turn: the order in which the adjoint adds. The numbers lie on `device`.
 SelectedRows selected_rows(std::int64_t n, const std::vector<std::int64_t>& rows,
                            const std::vector<std::int64_t>& order, at::Device device);
 

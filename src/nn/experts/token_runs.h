@@ -19,16 +19,16 @@ struct TokenRuns {
     std::int64_t local;
   };
 
-  std::int64_t tokens;             ///< of the micro-batch
-  std::vector<std::string> axes;   ///< those that shard tokens
-  std::vector<int> ranks;          ///< along these through this worker, in their order
+  std::int64_t tokens;                 ///< of the micro-batch
+  std::vector<std::string> axes;       ///< those that shard tokens
+  std::vector<int> ranks;              ///< along these through this worker, in their order
   std::vector<std::vector<Run>> runs;  ///< by position in `ranks`
-  std::size_t me;                  ///< this worker's position
+  std::size_t me;                      ///< this worker's position
 
   std::int64_t most() const;  ///< runs of a worker
 };
 
-/// Those of T, in which this worker is. Local.
+/// The runs of T's workers. Local. @pre this worker is in T's partition
 TokenRuns token_runs(const Space& T);
 
 }  // namespace riesz::detail

@@ -118,11 +118,13 @@ void check_logits(const std::string& path, const Space& L, std::int64_t experts)
   for (const Axis& axis : L.partition().axes()) {
     const Placement placement = L.placement(axis.name);
     const int dim = L.dim_of(L.partition().index(axis.name));
-    RIESZ_CHECK(axis.extent == 1 || placement == Placement::Replicated ||
-                    (placement == Placement::Sharded && dim < L.dims() - 1 && !L.copies(dim) && !L.terms(dim)),
-                "gate ", path, ": logits are ", to_string(placement), " on axis ", axis.name, ", in\n  ",
-                to_string(L), "\nthe last dim is whole, and tokens are Sharded, without overlap, or Replicated; "
-                "bring them there by to_space");
+    RIESZ_CHECK(
+        axis.extent == 1 || placement == Placement::Replicated ||
+            (placement == Placement::Sharded && dim < L.dims() - 1 && !L.copies(dim) && !L.terms(dim)),
+        "gate ", path, ": logits are ", to_string(placement), " on axis ", axis.name, ", in\n  ",
+        to_string(L),
+        "\nthe last dim is whole, and tokens are Sharded, without overlap, or Replicated; "
+        "bring them there by to_space");
   }
 }
 
@@ -133,15 +135,17 @@ TopKGate::TopKGate(OwnerAndName place, const Partition& workers, std::int64_t ex
     : Layer(std::move(place)), experts_(experts), options_(options) {
   check_options(path(), experts, options);
   if (options.bias_rate > 0)
-    bias_ = parameter("e_score_correction_bias", Space(workers, {experts}),
-                      {Initial::zeros(), false, {}, false});
+    bias_ =
+        parameter("e_score_correction_bias", Space(workers, {experts}), {Initial::zeros(), false, {}, false});
 }
 
 /// Where the k greatest are chosen: scores with noise and bias.
-at::Tensor TopKGate::for_choice(const Vector& logits, const at::Tensor& rows, const at::Tensor& scores) const {
+at::Tensor TopKGate::for_choice(const Vector& logits, const at::Tensor& rows,
+                                const at::Tensor& scores) const {
   if (options_.noise == 0) return scores;
   const Context* const context = ContextScope::current();
-  RIESZ_CHECK(context != nullptr, "gate ", path(), " has noise and is called in no context; say const ContextScope "
+  RIESZ_CHECK(context != nullptr, "gate ", path(),
+              " has noise and is called in no context; say const ContextScope "
               "scope({.training = ..., .seed = ..., .step = ...}) around the model's call");
   if (!context->training) return scores;
   const detail::TokenRuns tokens = detail::token_runs(logits.space());

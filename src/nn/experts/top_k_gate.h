@@ -26,9 +26,9 @@ struct GateOptions {
   };
   enum class Balance {
     none,
-    gshard,       ///< 1/E·Σ m·f, f of first choices (Lepikhin et al., 2006.16668)
-    first_choice, ///< E·Σ m·f, f of first choices (Switch: Fedus et al., 2101.03961)
-    all_choices   ///< E·Σ m·f, f of all k choices, divided by k
+    gshard,        ///< 1/E·Σ m·f, f of first choices (Lepikhin et al., 2006.16668)
+    first_choice,  ///< E·Σ m·f, f of first choices (Switch: Fedus et al., 2101.03961)
+    all_choices    ///< E·Σ m·f, f of all k choices, divided by k
   };
 
   std::int64_t k = 2;  ///< experts of a token
@@ -63,8 +63,8 @@ struct Routing {
   Vector gates;     ///< (…, k): the weights of a token's choices, 0 of one that is dropped
   Vector loss;      ///< the auxiliary losses, weighted, added: a scalar, Replicated
   GateStatistics statistics;
-  /// By rank of the gates' partition: each expert's choices there that are kept. Of the ranks that shard
-  /// tokens with this one, where the gate had to know them; else empty.
+  /// Each expert's choices that are kept, by rank of the gates' partition. The gate fills in the ranks that
+  /// shard tokens with this one. It is empty without capacity, where the gate does not know them.
   std::vector<std::vector<std::int64_t>> counts;
 
   template <typename F>
@@ -83,17 +83,18 @@ struct Routing {
 /// tokens, on all its workers together. All averages are over the micro-batch on all its workers: m is the
 /// mean probability of an expert (the score over the sum of scores), f the share of tokens that chose it. So
 /// numbers are the same at every layout. They are the same at every number of micro-batches only without
-/// capacity, auxiliary losses and bias.
+/// capacity and auxiliary losses.
 ///
 /// Logits lie in any space whose last dim is whole, Sharded or Replicated on each axis. Cost, over the axes
-/// that shard tokens: an AllReduce of 3E + 3 numbers. With drop by position an exchange of k·E counts for each
-/// run of tokens that a worker holds; by probability k numbers and k choices of every token are gathered.
-/// Backward moves nothing.
+/// that shard tokens: an AllReduce of 3E + 3 numbers. With drop by position an exchange of k·E counts for
+/// each run of tokens that a worker holds; by probability k numbers and k choices of every token are
+/// gathered. Backward moves nothing.
 /// @throws Error naming option or space where they do not fit.
 class TopKGate : public Layer<TopKGate> {
  public:
   /// `workers`: the partition of the logits, where the bias lies on all alike.
-  TopKGate(OwnerAndName place, const Partition& workers, std::int64_t experts, const GateOptions& options = {});
+  TopKGate(OwnerAndName place, const Partition& workers, std::int64_t experts,
+           const GateOptions& options = {});
 
   Routing forward(const Vector& logits);
 
