@@ -3,17 +3,15 @@
 #include "riesz/primitives/routed_rows.h"
 
 #include <ATen/ops/tensor.h>
-#include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 #include <numeric>
 #include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
-#include "riesz/primitives/all_to_all_v.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/fibre.h"
 #include "riesz/primitives/plan/rounds.h"
@@ -51,45 +49,27 @@ void each_held(const Split& blocks, std::size_t worker, const Function& f) {
   }
 }
 
-/// What each worker of the fibre has for this one's blocks. In a `Simulation` the others have none.
-std::vector<Counts> counts_for_me(const Fibre& fibre, const Split& blocks, const Counts& counts) {
-  std::vector<Counts> of_blocks(fibre.peers.size());
-  for (std::size_t i = 0; i < fibre.peers.size(); ++i)
-    each_held(blocks, i, [&](std::size_t block) { of_blocks[i].push_back(counts[block]); });
-  std::vector<at::Tensor> sent;
-  std::vector<at::Tensor> received;
-  for (const Counts& each : of_blocks) {
-    sent.push_back(at::tensor(each, at::kLong));
-    received.push_back(at::zeros({static_cast<std::int64_t>(of_blocks[fibre.me].size())}, at::kLong));
-  }
-  fibre.exchange(fibre.operation("RowCounts"), sent, received);
-  std::vector<Counts> for_me;
-  for (std::size_t i = 0; i < received.size(); ++i)
-    for_me.push_back(i == fibre.me ? of_blocks[i] : host_values<std::int64_t>(received[i], 0));
-  return for_me;
-}
-
-Routing routing_of(const Fibre& fibre, const Split& blocks, const Counts& counts,
-                   const std::vector<Counts>& for_me) {
+Routing routing_of(const Fibre& fibre, const Split& blocks, const RowCounts& counts) {
   Routing routing{{}, fibre.me, 0};
   DigestBuilder digest;
-  std::vector<std::int64_t> begins(counts.size());
-  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), std::int64_t{0});
-  for (const std::int64_t count : counts) digest.mix(static_cast<std::uint64_t>(count));
+  const Counts& mine = counts[fibre.me];
+  Counts begins(mine.size());
+  std::exclusive_scan(mine.begin(), mine.end(), begins.begin(), std::int64_t{0});
+  for (const std::int64_t count : mine) digest.mix(static_cast<std::uint64_t>(count));
   for (std::size_t i = 0; i < fibre.peers.size(); ++i) {
     routing.exchanged.push_back({fibre.peers[i], {}, {}});
     each_held(blocks, i, [&](std::size_t block) {
-      routing.exchanged.back().in_x.push_back({begins[block], begins[block] + counts[block]});
+      routing.exchanged.back().in_x.push_back({begins[block], begins[block] + mine[block]});
     });
   }
   std::int64_t begin = 0;
-  for (std::size_t held = 0; held < for_me.front().size(); ++held) {
+  each_held(blocks, fibre.me, [&](std::size_t block) {
     for (std::size_t i = 0; i < fibre.peers.size(); ++i) {
-      routing.exchanged[i].in_y.push_back({begin, begin + for_me[i][held]});
+      routing.exchanged[i].in_y.push_back({begin, begin + counts[i][block]});
       begin = routing.exchanged[i].in_y.back().end;
       digest.mix(static_cast<std::uint64_t>(begin));
     }
-  }
+  });
   routing.digest = digest.value();
   return routing;
 }
@@ -183,7 +163,7 @@ class RouteRows final : public Primitive {
   Rounds rounds_;
 };
 
-void check(const Space& X, const std::string& axis, const Split& blocks, const Counts& counts) {
+void check_rows(const Space& X, const std::string& axis, const Split& blocks) {
   const int a = X.partition().index(axis);
   RIESZ_CHECK(X.dims() > 0 && X.concrete() && X.shards(0).size() == 1 && X.dim_of(a) == 0 &&
                   !X.shards(0).front().overlaps(),
@@ -193,32 +173,87 @@ void check(const Space& X, const std::string& axis, const Split& blocks, const C
   RIESZ_CHECK(blocks.workers() == X.partition().extent(axis) && !blocks.overlaps(),
               "route_rows: the blocks are split over ", blocks.workers(), " workers and axis ", axis, " has ",
               X.partition().extent(axis), "; each block has one of these");
+}
+
+void check_counts(const Counts& counts, const Split& blocks, std::int64_t rows, const char* whose) {
   RIESZ_CHECK(static_cast<std::int64_t>(counts.size()) == blocks.extent(), "route_rows: ", counts.size(),
               " counts for ", blocks.extent(), " blocks; give one for each, 0 where it gets no row");
   for (const std::int64_t count : counts)
     RIESZ_CHECK(count >= 0, "route_rows: a count of ", count, " rows; it must be 0 or more");
-  const std::int64_t rows = X.local_shape().front();
-  RIESZ_CHECK(sum(counts) == rows, "route_rows: the counts are of ", sum(counts),
-              " rows and this worker has ", rows, "; each row goes to one block");
+  RIESZ_CHECK(sum(counts) == rows, "route_rows: the counts are of ", sum(counts), " rows and ", whose,
+              " worker has ", rows, "; each row goes to one block");
+}
+
+/// The rows of X that the worker at this coordinate of the axis holds.
+std::int64_t rows_of(const Space& X, int axis, int coordinate) {
+  std::vector<int> there = X.partition().coordinates(X.partition().rank());
+  there[static_cast<std::size_t>(axis)] = coordinate;
+  return total(X.held(0, there));
+}
+
+void check_all(const Space& X, const std::string& axis, const Split& blocks, const RowCounts& counts) {
+  check_rows(X, axis, blocks);
+  RIESZ_CHECK(static_cast<int>(counts.size()) == blocks.workers(), "route_rows: counts of ", counts.size(),
+              " workers, and axis ", axis, " has ", blocks.workers(),
+              "; give those of each (all_row_counts)");
+  const int a = X.partition().index(axis);
+  const int me = X.partition().coordinate(X.partition().rank(), a);
+  for (int worker = 0; worker < blocks.workers(); ++worker) {
+    if (worker != me && Simulation::running()) continue;  // theirs are made up
+    check_counts(counts[static_cast<std::size_t>(worker)], blocks, rows_of(X, a, worker),
+                 worker == me ? "this" : "another");
+  }
 }
 
 }  // namespace
 
-RoutedRows route_rows(const Space& X, const std::string& axis, const Split& blocks, const Counts& counts) {
+RowCounts all_row_counts(const Partition& partition, const std::vector<std::string>& axes,
+                         const Counts& counts) {
+  for (const std::int64_t count : counts)
+    RIESZ_CHECK(count >= 0, "all_row_counts: a count of ", count, " rows; it must be 0 or more");
+  if (!partition.active()) return {};
+  const Fibre fibre = Fibre::through_here("RowCounts", partition, axes);
+  const at::Tensor mine = at::tensor(counts, at::kLong);
+  std::vector<at::Tensor> received(fibre.peers.size());
+  for (at::Tensor& theirs : received) theirs = at::zeros_like(mine);
+  fibre.exchange(fibre.operation("RowCounts", mine.sizes()),
+                 std::vector<at::Tensor>(fibre.peers.size(), mine), received);
+  RowCounts all;
+  for (std::size_t i = 0; i < received.size(); ++i)
+    all.push_back(i == fibre.me || Simulation::running() ? counts
+                                                         : host_values<std::int64_t>(received[i], 0));
+  return all;
+}
+
+RoutedRows route_known_rows(const Space& X, const std::string& axis, const Split& blocks,
+                            const RowCounts& counts) {
   if (!X.partition().active()) return {Operator::identity(X), {}};
-  check(X, axis, blocks, counts);
-  const Fibre fibre = Fibre::through_here("RowCounts", X.partition(), {axis});
-  const std::vector<Counts> for_me = counts_for_me(fibre, blocks, counts);
-  Counts rows(for_me.front().size(), 0);
-  for (const Counts& theirs : for_me)
-    std::transform(theirs.begin(), theirs.end(), rows.begin(), rows.begin(), std::plus<>());
-  const Split pieces = Split::sizes(all_counts(X.partition(), {axis}, sum(rows)));
+  check_all(X, axis, blocks, counts);
+  const Fibre fibre = Fibre::through_here("RouteRows", X.partition(), {axis});
+  Counts pieces;  // rows of y, by worker
+  Counts rows;
+  for (std::size_t worker = 0; worker < fibre.peers.size(); ++worker) {
+    pieces.push_back(0);
+    each_held(blocks, worker, [&](std::size_t block) {
+      std::int64_t of_block = 0;
+      for (const Counts& theirs : counts) of_block += theirs[block];
+      pieces.back() += of_block;
+      if (worker == fibre.me) rows.push_back(of_block);
+    });
+  }
   std::vector<std::int64_t> shape = X.shape();
-  shape.front() = pieces.extent();
-  const Space Y = X.replicated(axis).with_shape(shape).sharded(0, axis, pieces);
-  auto routing = std::make_shared<const Routing>(routing_of(fibre, blocks, counts, for_me));
+  shape.front() = sum(pieces);
+  const Space Y = X.replicated(axis).with_shape(shape).sharded(0, axis, Split::sizes(pieces));
+  auto routing = std::make_shared<const Routing>(routing_of(fibre, blocks, counts));
   const int a = X.partition().index(axis);
   return {Operator(X, Y, {std::make_shared<RouteRows>(X, Y, a, std::move(routing), false)}), rows};
+}
+
+RoutedRows route_rows(const Space& X, const std::string& axis, const Split& blocks, const Counts& counts) {
+  if (!X.partition().active()) return {Operator::identity(X), {}};
+  check_rows(X, axis, blocks);
+  check_counts(counts, blocks, X.local_shape().front(), "this");
+  return route_known_rows(X, axis, blocks, all_row_counts(X.partition(), {axis}, counts));
 }
 
 }  // namespace riesz

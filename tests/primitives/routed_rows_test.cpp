@@ -196,16 +196,11 @@ TEST(RoutedRows, CostTheRowsOfOthersBlocks) {
     Traffic back;
     for (int worker = 0; worker < of.blocks.workers(); ++worker) {
       if (worker == of.me) continue;
-      std::int64_t blocks = 0;
       std::int64_t leaving = 0;
-      each_held(of.blocks, worker, [&](std::int64_t block) {
-        ++blocks;
-        leaving += rows(of.me, block) * row;
-      });
+      each_held(of.blocks, worker, [&](std::int64_t block) { leaving += rows(of.me, block) * row; });
       std::int64_t coming = 0;
       each_held(of.blocks, of.me, [&](std::int64_t block) { coming += rows(worker, block) * row; });
-      if (blocks > 0) counts += {blocks, 8 * blocks, 1};
-      counts += {1, 8, 1};
+      counts += {of.blocks.extent(), 8 * of.blocks.extent(), 1};  // one exchange
       if (leaving > 0) there += {leaving, 8 * leaving, 1};
       if (coming > 0) back += {coming, 8 * coming, 1};
     }
@@ -223,6 +218,22 @@ TEST(RoutedRows, CostTheRowsOfOthersBlocks) {
     const Traffic expected = routed.dispatch.traffic(of.X.partition().rank());
     EXPECT_EQ(expected.elements, there.elements);
     EXPECT_EQ(expected.messages, there.messages);
+  });
+}
+
+TEST(RoutedRows, OfKnownCountsCostNoExchange) {
+  const at::NoGradGuard no_gradient;
+  for_each_case([](const Case& of) {
+    RowCounts all;
+    for (int worker = 0; worker < of.blocks.workers(); ++worker)
+      all.push_back(counts_of(worker, of.blocks.extent()));
+    const RoutedRows counted = of.route();
+    Counters::instance().reset();
+    const RoutedRows known = route_known_rows(of.X, "a", of.blocks, all);
+    EXPECT_EQ(Counters::instance().total(), Traffic{});
+    EXPECT_EQ(all_row_counts(of.X.partition(), {"a"}, of.counts()), all);
+    EXPECT_EQ(known.rows, counted.rows);
+    EXPECT_EQ(known.dispatch, counted.dispatch);
   });
 }
 
@@ -248,6 +259,12 @@ TEST(RoutedRows, AreRefusedWhereCountsOrSpacesDoNotFit) {
     counts.back() = -1;
     EXPECT_ERROR(route_rows(X, "world", blocks, counts), "route_rows", "-1");
   }
+  RowCounts all(static_cast<std::size_t>(p), some(2));
+  all.back().front() = 3;
+  EXPECT_ERROR(route_known_rows(X, "world", blocks, all), "route_rows", "3 rows", "worker has 2");
+  EXPECT_ERROR(route_known_rows(X, "world", blocks, RowCounts(static_cast<std::size_t>(p) + 1, some(2))),
+               "route_rows", "workers", "all_row_counts");
+  EXPECT_ERROR(all_row_counts(world, {"world"}, {-2}), "all_row_counts", "-2");
   EXPECT_EQ(Counters::instance().total(), Traffic{});
 }
 

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/experts/dispatch.h"
+#include "riesz/nn/experts/top_k_gate.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+struct ExpertsOptions {
+  std::int64_t experts = 8;
+  std::int64_t inner = 0;           ///< F: of an expert
+  std::string activation = "silu";  ///< as `activate` names it
+  bool gated = true;                ///< down(a(gate(x))·up(x)), else down(a(up(x)))
+  Initial initial = Initial::normal(0.02);
+  Initial initial_down = Initial::normal(0.02);
+  /// Names of an expert's weights, after its number: Mixtral's by default. Each has the shape (out, in).
+  std::string gate = "w1.weight", up = "w3.weight", down = "w2.weight";
+  /// The type of the products, as in `ContractionOptions`.
+  std::optional<at::ScalarType> compute_type = std::nullopt;
+};
+
+/// Where experts lie.
+struct ExpertPlaces {
+  std::string experts;                  ///< the axis that experts lie over; "": all workers have all
+  std::vector<std::string> inner = {};  ///< the axes that shard each expert's inner width
+};
+
+/// Experts: (…, C) → (…, C), for each token the sum of its chosen experts' results, times their gates:
+///
+///     y = Σ_j g_j · down_{e_j}(a(gate_{e_j} x) · up_{e_j} x)
+///
+/// The axis of experts has whole experts on each of its workers, evenly or not, or several workers to an
+/// expert (`ExpertParts`). Tokens go to them by `Dispatch`: one message to each worker that gets any, then
+/// products of the rows of one expert after another, in one buffer, and the same way back. Where this axis
+/// does not shard tokens, they are cut over it first. On the axes `inner` experts are tensor-parallel: all
+/// workers there have the same tokens, and their results are added.
+///
+/// Each expert's weights are parameters of its own, "0.w1.weight" and so on, in checkpoints by expert. One
+/// lies whole on the workers of its expert, and no elements of it on the others; it is Replicated on all
+/// other axes. So its gradient is summed over exactly the axes that replicate it.
+///
+/// Cost over the axis of experts, for a worker with n choices of experts elsewhere, whose own experts get m
+/// choices from there. Forward n·(C + 1) elements leave it, and m·C to send results back. Backward the same n
+/// and m: n·C and m·(C + 1). The counts go round once, forward, unless the gate knew them. Over the axes
+/// `inner` the cost is that of a linear layer. Collective over the workers of X.
+///
+/// In stage 3 of `Zero`, experts are in a numbered part of the model, such as a block "h.0". Else each expert
+/// is a unit of its own, which is let go while the next one comes.
+class Experts : public Layer<Experts> {
+ public:
+  /// Tokens in X, whose last dim is the width; y lies there too.
+  /// @throws Error naming the axis where X and the places do not fit.
+  Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places, const ExpertsOptions& options);
+
+  /// `routing` is of these tokens. @throws Error naming both unless it is.
+  Vector forward(const Vector& x, const Routing& routing);
+  /// The same, and beside it another function of x, such as shared experts, while tokens are on their way.
+  /// The results are added: `beside` gives a vector of X.
+  Vector forward(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>& beside);
+
+  /// Where logits and gates should lie, with this number in the last dim: then nothing moves.
+  Space gates_space(std::int64_t last) const;
+  std::string describe() const override;
+
+ private:
+  struct Weights {
+    std::vector<Parameter> gate, up, down;  // by expert
+  };
+  /// The rows' results times their gates, on this worker's experts, of as many rows each.
+  at::Tensor computed(const at::Tensor& rows, const at::Tensor& gates,
+                      const std::vector<std::int64_t>& counts);
+  /// The parts of the weights that this worker's experts have here.
+  std::vector<at::Tensor> held(const std::vector<Parameter>& by_expert, int inner_dim,
+                               at::ScalarType type) const;
+  /// The weight of an expert, with its inner width in this dim: as it is stored, and as it is read.
+  Space weight_space(std::int64_t expert, int inner_dim, bool read) const;
+  Vector run(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>* beside);
+
+  ExpertPlaces places_;
+  ExpertsOptions options_;
+  Space tokens_;      // X as it is computed with
+  Partition fibre_;   // along the axis of experts
+  std::string axis_;  // its name there
+  ExpertParts parts_;
+  Weights weights_;
+};
+
+}  // namespace riesz

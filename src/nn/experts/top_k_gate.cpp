@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/experts/top_k_gate.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/logsumexp.h>
+#include <ATen/ops/special_entr.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "riesz/comm/error.h"
+#include "riesz/nn/experts/capacity.h"
+#include "riesz/nn/experts/token_runs.h"
+#include "riesz/nn/random/random.h"
+#include "riesz/nn/vectors/accumulation_type.h"
+#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/to_space.h"
+
+namespace riesz {
+namespace {
+
+using Balance = GateOptions::Balance;
+using Drop = GateOptions::Drop;
+
+void check_options(const std::string& path, std::int64_t experts, const GateOptions& o) {
+  RIESZ_CHECK(experts >= 1 && o.k >= 1 && o.k <= experts, "gate ", path, ": k = ", o.k, " of ", experts,
+              " experts; k is from 1 to their number");
+  RIESZ_CHECK(o.drop == Drop::none || (o.capacity_factor > 0 && o.least_capacity >= 1), "gate ", path,
+              ": a capacity factor of ", o.capacity_factor, " and a least capacity of ", o.least_capacity,
+              "; the factor is above 0, the capacity at least 1");
+  RIESZ_CHECK(o.noise >= 0 && o.balance_weight >= 0 && o.z_weight >= 0 && o.bias_rate >= 0, "gate ", path,
+              ": noise ", o.noise, ", balance_weight ", o.balance_weight, ", z_weight ", o.z_weight,
+              ", bias_rate ", o.bias_rate, "; each is at least 0");
+}
+
+/// The numbers of the k greatest of each row, of equal ones the lower number first.
+at::Tensor greatest(const at::Tensor& rows, std::int64_t k) {
+  at::Tensor left = rows.clone();
+  std::vector<at::Tensor> numbers;
+  for (std::int64_t j = 0; j < k; ++j) {
+    numbers.push_back(std::get<1>(left.max(1, true)));
+    left.scatter_(1, numbers.back(), -std::numeric_limits<double>::infinity());
+  }
+  return at::cat(numbers, 1);
+}
+
+std::int64_t capacity_of(const GateOptions& o, std::int64_t tokens, std::int64_t experts) {
+  const double share = static_cast<double>(tokens) / static_cast<double>(experts);
+  const double most = std::ceil(share * o.capacity_factor * static_cast<double>(o.k));
+  return std::max(o.least_capacity, static_cast<std::int64_t>(most));
+}
+
+/// What a loss and statistics need of a micro-batch: sums over its tokens.
+struct Sums {
+  std::int64_t experts;
+  at::Tensor all;  // 3E + 3, fp64
+
+  at::Tensor probability() const { return all.narrow(0, 0, experts); }
+  at::Tensor first() const { return all.narrow(0, experts, experts); }
+  at::Tensor chosen() const { return all.narrow(0, 2 * experts, experts); }
+  at::Tensor dropped() const { return all[3 * experts]; }
+  at::Tensor z() const { return all[3 * experts + 1]; }
+  at::Tensor entropy() const { return all[3 * experts + 2]; }
+};
+
+/// By expert: how many tokens have it as their first choice, and among all choices; then the number dropped.
+at::Tensor counted(const Choices& before, const Choices& after, std::int64_t experts) {
+  std::vector<double> numbers(static_cast<std::size_t>(2 * experts) + 1, 0);
+  for (std::size_t i = 0; i < before.experts.size(); ++i) {
+    const std::int64_t expert = before.experts[i];
+    if (static_cast<std::int64_t>(i) % before.k == 0) ++numbers[static_cast<std::size_t>(expert)];
+    ++numbers[static_cast<std::size_t>(experts + expert)];
+    if (after.experts[i] < 0) ++numbers.back();
+  }
+  return at::tensor(numbers, at::kDouble);
+}
+
+/// Added over all workers that shard tokens.
+Sums summed(const Vector& logits, const detail::TokenRuns& tokens, const at::Tensor& rows,
+            const at::Tensor& probabilities, const at::Tensor& counts, bool differentiable) {
+  const at::Tensor p = probabilities.to(at::kDouble);
+  const at::Tensor z = at::logsumexp(rows, {1}).to(at::kDouble).square().sum().view({1});
+  const at::Tensor entropy = at::special_entr(p.detach()).sum().view({1});
+  const std::int64_t experts = rows.size(1);
+  const at::Tensor mine = at::cat({p.sum(0), counts.to(p.device()), z, entropy});
+  Space M(logits.space().partition(), {3 * experts + 3});
+  const Space all = M;
+  for (const std::string& axis : tokens.axes) M = M.partial(axis);
+  const bool constant = logits.is_constant() || !differentiable;
+  return {experts, to_space(Vector(M, constant ? mine.detach() : mine, constant), all).local()};
+}
+
+at::Tensor balance_loss(const GateOptions& o, const Sums& sums, double n) {
+  const at::Tensor m = sums.probability().div(n);
+  const auto experts = static_cast<double>(sums.experts);
+  if (o.balance == Balance::all_choices)
+    return m.mul(sums.chosen().detach()).sum().mul(experts / (n * static_cast<double>(o.k)));
+  const at::Tensor product = m.mul(sums.first().detach()).sum().div(n);
+  return o.balance == Balance::gshard ? product.div(experts) : product.mul(experts);
+}
+
+/// The logits' space with another last dim.
+Space with_last(const Space& L, std::int64_t extent) {
+  std::vector<std::int64_t> shape = L.shape();
+  shape.back() = extent;
+  return L.with_shape(shape);
+}
+
+void check_logits(const std::string& path, const Space& L, std::int64_t experts) {
+  RIESZ_CHECK(L.dims() >= 1 && L.shape().back() == experts, "gate ", path, " takes logits of ", experts,
+              " experts in the last dim, not\n  ", to_string(L));
+  for (const Axis& axis : L.partition().axes()) {
+    const Placement placement = L.placement(axis.name);
+    const int dim = L.dim_of(L.partition().index(axis.name));
+    RIESZ_CHECK(
+        axis.extent == 1 || placement == Placement::Replicated ||
+            (placement == Placement::Sharded && dim < L.dims() - 1 && !L.copies(dim) && !L.terms(dim)),
+        "gate ", path, ": logits are ", to_string(placement), " on axis ", axis.name, ", in\n  ",
+        to_string(L),
+        "\nthe last dim is whole, and tokens are Sharded, without overlap, or Replicated; "
+        "bring them there by to_space");
+  }
+}
+
+}  // namespace
+
+TopKGate::TopKGate(OwnerAndName place, const Partition& workers, std::int64_t experts,
+                   const GateOptions& options)
+    : Layer(std::move(place)), experts_(experts), options_(options) {
+  check_options(path(), experts, options);
+  if (options.bias_rate > 0)
+    bias_ =
+        parameter("e_score_correction_bias", Space(workers, {experts}), {Initial::zeros(), false, {}, false});
+}
+
+/// Where the k greatest are chosen: scores with noise and bias.
+at::Tensor TopKGate::for_choice(const Vector& logits, const at::Tensor& rows,
+                                const at::Tensor& scores) const {
+  if (options_.noise == 0) return scores;
+  const Context* const context = ContextScope::current();
+  RIESZ_CHECK(context != nullptr, "gate ", path(),
+              " has noise and is called in no context; say const ContextScope "
+              "scope({.training = ..., .seed = ..., .step = ...}) around the model's call");
+  if (!context->training) return scores;
+  const detail::TokenRuns tokens = detail::token_runs(logits.space());
+  const std::vector<std::int64_t>& shape = logits.space().shape();
+  const std::int64_t per_row = shape.size() > 1 && shape[0] > 0 ? tokens.tokens / shape[0] : 1;
+  const std::int64_t before = context->rows > 0 ? context->first_row * per_row : 0;
+  Intervals elements;
+  for (const detail::TokenRuns::Run& run : tokens.runs[tokens.me])
+    elements.push_back({(before + run.first) * experts_, (before + run.first + run.count) * experts_});
+  const std::uint64_t key = philox_key(context->seed, concat(path(), ", step ", context->step));
+  const at::Tensor noisy =
+      rows.add(normal(elements, key).view(rows.sizes()).to(rows.options()).mul(options_.noise));
+  return options_.score == GateOptions::Score::softmax ? noisy.softmax(1) : noisy.sigmoid();
+}
+
+Routing TopKGate::forward(const Vector& logits) {
+  const Space& L = logits.space();
+  check_logits(path(), L, experts_);
+  const Space G = with_last(L, options_.k);
+  const Space scalar(L.partition(), {});
+  if (!L.partition().active())
+    return {{{}, options_.k},
+            detail::elsewhere(G, {logits.local()}, logits.is_constant()),
+            detail::elsewhere(scalar, {logits.local()}, logits.is_constant()),
+            {},
+            {}};
+  const bool softmax = options_.score == GateOptions::Score::softmax;
+  const at::Tensor rows = detail::to_accumulation_type(logits.local()).reshape({-1, experts_});
+  const at::Tensor scores = softmax ? rows.softmax(1) : rows.sigmoid();
+  const detail::TokenRuns tokens = detail::token_runs(L);
+  at::Tensor chosen;
+  {
+    const at::NoGradGuard no_gradient;
+    at::Tensor of_choice = for_choice(logits, rows.detach(), scores.detach());
+    if (bias_) of_choice = of_choice.add(bias_->value().local());
+    chosen = greatest(of_choice, options_.k);
+  }
+  const Choices before = choices_of(chosen, experts_);
+  Choices choices = before;
+  RowCounts kept;
+  at::Tensor gates = scores.gather(1, chosen);
+  if (options_.drop != Drop::none) {
+    const at::NoGradGuard no_gradient;
+    const std::int64_t capacity = capacity_of(options_, tokens.tokens, experts_);
+    kept = options_.drop == Drop::position
+               ? detail::drop_by_position(L.partition(), tokens, experts_, capacity, choices)
+               : detail::drop_by_probability(tokens, experts_, capacity,
+                                             Vector(G, gates.detach().view(G.local_shape()), true), choices);
+  }
+  if (options_.drop != Drop::none)
+    gates = gates.mul(at::tensor(choices.experts, at::kLong).ge(0).view(gates.sizes()).to(gates.options()));
+  if (options_.renormalise)
+    gates = gates.div(gates.sum(1, true).clamp_min(std::numeric_limits<float>::min()));
+  if (options_.scale != 1) gates = gates.mul(options_.scale);
+
+  const bool has_loss = options_.balance != Balance::none || options_.z_weight > 0;
+  const at::Tensor probabilities = softmax ? scores : scores.div(scores.sum(1, true));
+  const Sums sums = [&] {
+    const at::AutoGradMode recorded(has_loss && at::GradMode::is_enabled());
+    return summed(logits, tokens, rows, probabilities, counted(before, choices, experts_), has_loss);
+  }();
+  const double n = static_cast<double>(std::max<std::int64_t>(1, tokens.tokens));
+  at::Tensor loss = at::zeros_like(sums.z().detach());
+  if (options_.balance != Balance::none)
+    loss = loss.add(balance_loss(options_, sums, n).mul(options_.balance_weight));
+  if (options_.z_weight > 0) loss = loss.add(sums.z().mul(options_.z_weight / n));
+
+  const Sums found{experts_, sums.all.detach()};
+  if (bias_ && at::GradMode::is_enabled())
+    counted_ = counted_.defined() ? counted_.add(found.chosen()) : found.chosen().clone();
+  const double all_choices = n * static_cast<double>(options_.k);
+  Routing routing{std::move(choices),
+                  {G, gates.view(G.local_shape()), logits.is_constant()},
+                  {scalar, loss.to(rows.scalar_type()), logits.is_constant() || !has_loss},
+                  {found.chosen().div(all_choices), found.dropped().div(all_choices), found.entropy().div(n)},
+                  {}};
+  if (!kept.empty()) {
+    routing.counts.resize(static_cast<std::size_t>(L.partition().size()));
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      routing.counts[static_cast<std::size_t>(tokens.ranks[i])] = std::move(kept[i]);
+  }
+  return routing;
+}
+
+void TopKGate::move_bias() {
+  if (!bias_ || !counted_.defined()) return;
+  const at::NoGradGuard no_gradient;
+  const Vector bias = bias_->get();
+  const at::Tensor moved = counted_.mean().sub(counted_).sign().mul(options_.bias_rate);
+  bias_->set(Vector(bias.space(), bias.local().add(moved.to(bias.local().scalar_type()))));
+  counted_ = at::Tensor();
+}
+
+std::string TopKGate::describe() const { return concat("gate: ", options_.k, " of ", experts_, " experts"); }
+
+}  // namespace riesz

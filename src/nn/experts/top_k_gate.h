@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/experts/dispatch.h"
+#include "riesz/nn/module.h"
+
+namespace riesz {
+
+struct GateOptions {
+  enum class Score {
+    softmax,  ///< over all experts
+    sigmoid   ///< of each expert for itself (DeepSeek-V3, 2412.19437)
+  };
+  enum class Drop {
+    none,        ///< dropless: an expert takes all its tokens
+    position,    ///< the first ones: first choices before second ones, then by position in the micro-batch
+    probability  ///< those of the greatest scores
+  };
+  enum class Balance {
+    none,
+    gshard,        ///< 1/E·Σ m·f, f of first choices (Lepikhin et al., 2006.16668)
+    first_choice,  ///< E·Σ m·f, f of first choices (Switch: Fedus et al., 2101.03961)
+    all_choices    ///< E·Σ m·f, f of all k choices, divided by k
+  };
+
+  std::int64_t k = 2;  ///< experts of a token
+  Score score = Score::softmax;
+  /// Are a token's gates divided by their sum over the choices that are kept?
+  bool renormalise = true;
+  double scale = 1;  ///< of the gates
+  /// Deviation of normal numbers that are added to the logits for the choice alone, in training.
+  double noise = 0;
+  Drop drop = Drop::none;
+  double capacity_factor = 1.25;
+  std::int64_t least_capacity = 4;
+  Balance balance = Balance::none;
+  double balance_weight = 0.01;
+  double z_weight = 0;  ///< of the mean of (log Σ exp(logits))² (Zoph et al., 2202.08906)
+  /// Step of the bias that balances without a loss (Wang et al., 2408.15664); 0: there is no bias. It is the
+  /// untrained parameter "e_score_correction_bias".
+  double bias_rate = 0;
+};
+
+/// How a gate's choices fell in one micro-batch, on all its workers: numbers alike on all of them, where the
+/// logits are. Nothing waits for a device.
+struct GateStatistics {
+  at::Tensor load;     ///< (E): each expert's share of all choices, before any is dropped
+  at::Tensor dropped;  ///< the share of choices that are dropped
+  at::Tensor entropy;  ///< mean over tokens of −Σ p·log p
+};
+
+/// Where each token goes.
+struct Routing {
+  Choices choices;  ///< this worker's tokens', in their local order
+  Vector gates;     ///< (…, k): the weights of a token's choices, 0 of one that is dropped
+  Vector loss;      ///< the auxiliary losses, weighted, added: a scalar, Replicated
+  GateStatistics statistics;
+  /// Each expert's choices that are kept, by rank of the gates' partition. The gate fills in the ranks that
+  /// shard tokens with this one. It is empty without capacity, where the gate does not know them.
+  std::vector<std::vector<std::int64_t>> counts;
+
+  template <typename F>
+  void each_vector(F&& f) {
+    f(gates), f(loss);
+  }
+};
+
+/// A gate: from logits (…, E), of each token the k experts with the greatest scores, and their weights.
+///
+///     s = softmax(logits) or sigmoid(logits), in fp32 at least
+///     e₁ … e_k: the experts of the greatest s + bias; of equal ones the one of the lower number
+///     g_j = scale·s[e_j], divided by Σ s[e_i] over the choices kept; 0 if it is dropped
+///
+/// With `drop` an expert takes at most max(least_capacity, ⌈N/E·capacity_factor·k⌉) of the micro-batch's N
+/// tokens, on all its workers together. All averages are over the micro-batch on all its workers: m is the
+/// mean probability of an expert (the score over the sum of scores), f the share of tokens that chose it. So
+/// numbers are the same at every layout. They are the same at every number of micro-batches only without
+/// capacity and auxiliary losses.
+///
+/// Logits lie in any space whose last dim is whole, Sharded or Replicated on each axis. Cost, over the axes
+/// that shard tokens: an AllReduce of 3E + 3 numbers. With drop by position an exchange of k·E counts for
+/// each run of tokens that a worker holds; by probability k numbers and k choices of every token are
+/// gathered. Backward moves nothing.
+/// @throws Error naming option or space where they do not fit.
+class TopKGate : public Layer<TopKGate> {
+ public:
+  /// `workers`: the partition of the logits, where the bias lies on all alike.
+  TopKGate(OwnerAndName place, const Partition& workers, std::int64_t experts,
+           const GateOptions& options = {});
+
+  Routing forward(const Vector& logits);
+
+  /// After a step: moves the bias of each expert by `bias_rate`, up where it was chosen less often than the
+  /// mean since the last call, and down where more often. Local. @pre the same calls on all workers
+  void move_bias();
+  bool draws() const override { return options_.noise > 0; }
+  const GateOptions& options() const { return options_; }
+  std::string describe() const override;
+
+ private:
+  at::Tensor for_choice(const Vector& logits, const at::Tensor& rows, const at::Tensor& scores) const;
+
+  std::int64_t experts_;
+  GateOptions options_;
+  std::optional<Parameter> bias_;
+  at::Tensor counted_;  // choices since the bias moved, by expert
+};
+
+}  // namespace riesz
