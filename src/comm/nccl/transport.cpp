@@ -113,7 +113,8 @@ void NcclTransport::post(const CallTeam& team, const std::vector<Message>& sends
   const c10::DeviceGuard here(impl_->device);
   const std::lock_guard lock(impl_->mutex);
   const auto done = std::make_shared<c10::Event>(impl_->device.type());
-  nccl::Queued round{communicator, text, [done] { return done->query(); }, {}};
+  nccl::Queued round{
+      communicator, text, ++communicator->rounds, [done] { return done->query(); }, {}};
   const c10::Stream current = c10::impl::VirtualGuardImpl(impl_->device.type()).getStream(impl_->device);
   c10::Event before(impl_->device.type());
   before.record(current);
