@@ -152,9 +152,10 @@ std::string behind() {
 /// Runs in the stream's thread.
 void perform(Work& work) {
   const at::NoGradGuard no_gradient;
-  Transport& transport = NcclStandIn::State::now().transport;
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  Transport& transport = state.transport;
   nccl::OpaqueComm& comm = *work.comm;
-  if (stopped(comm)) return;
+  if (stopped(comm) || state.hangs) return;
   for (const auto& f : work.before) f();
   for (Flight& each : work.flights) each.post(transport);
   const auto all = [&] {
@@ -171,6 +172,7 @@ void perform(Work& work) {
     return failed(&comm, concat(work.text, ": ", error.what()));
   }
   if (stopped(comm)) return;
+  state.hangs = true;
   std::string waits;
   for (Flight& each : work.flights) {
     const bool repeats = waits.ends_with(each.text);
