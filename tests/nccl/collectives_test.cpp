@@ -18,6 +18,7 @@
 
 #include "on_nccl.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/team/buffer.h"
 #include "riesz/primitives/between.h"
@@ -188,13 +189,12 @@ TEST_F(Collectives, AreAskedForByTheEnvironment) {
 }
 
 /// What the messages of the first round would be is compared.
-TEST_F(Collectives, AreCompared) {
+TEST_F(OfBuffers, AreCompared) {
   if (n == 1) return;
-  const auto sum = [&](int count) {
-    const Space S = Space(row, {10000 + count}).partial("a");
-    return between(S, dual(S))(Vector(S, at::full({10000 + count}, 1., at::device(pretend_device()))));
+  const auto sum = [&](TeamBuffer& b, const at::Tensor&) {
+    return b.all_reduce(concat("sum ", me), pieces(0, 5));
   };
-  EXPECT_ERROR(sum(me), "the workers' programs differ", "AllReduce over a");
+  EXPECT_ERROR(on(pretend_device(), 5 * n, 1, sum), "the workers' programs differ", concat(" in sum ", me));
 }
 
 }  // namespace
