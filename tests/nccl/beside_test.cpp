@@ -78,7 +78,8 @@ TEST_F(Beside, AnOperatorThatWasStarted) {
         return A.start(Vector(S, at::full({3, 70}, Runtime::rank() + 1., kNumbers)));
       },
       [](Pending pending) {
-        EXPECT_SAME_BITS(pending.wait().local().cpu(), at::full({3, 70}, sum_over_ranks(), at::kDouble));
+        const at::Tensor y = pending.wait().local().cpu();
+        EXPECT_SAME_BITS(y, at::full({3, 70}, sum_over_ranks(), at::kDouble));
       });
 }
 
