@@ -72,12 +72,6 @@ TEST_F(ProgramsOnNccl, HaveTheBitsOfTheCpu) {
   EXPECT_GT(in_.calls("ncclSend"), 0);
 }
 
-/// Some teams are staged, since there are so few communicators.
-TEST_F(ProgramsOnNccl, HaveTheBitsOfTheCpuWithFewCommunicators) {
-  if (Runtime::size() == 1) return;
-  expect_the_cpus({.max_communicators = 2}, 12, false);
-}
-
 TEST_F(ProgramsOnNccl, HaveTheSumsOfTheCpuByTheLibrarysCollectives) {
   if (Runtime::size() == 1) return;
   expect_the_cpus({.compare = true, .collectives = true}, 12, true);
