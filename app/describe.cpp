@@ -154,6 +154,8 @@ constexpr Variable kEnvironment[] = {
     {"RIESZ_DEADLINE", "600", "seconds after which a wait ends the job; 0: never"},
     {"RIESZ_NCCL_COMMUNICATORS", "64",
      "communicators of NCCL that a rank may have; rounds of further teams go through host memory"},
+    {"RIESZ_NCCL_COLLECTIVES", "rounds",
+     "rounds: sums between GPUs in rank order, as on the CPU; library: NCCL's own collectives"},
     {"RIESZ_UNTAKEN", "1073741824",
      "bytes that a rank may have sent and others not taken; beyond that a send waits; 0: no limit"},
     {"RIESZ_CHECK", "0", "1: compares what workers must have alike"},

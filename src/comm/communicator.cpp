@@ -163,6 +163,17 @@ std::unique_ptr<Requests> Reservation::send(const Operation& operation, std::vec
   return arriving;
 }
 
+void Reservation::post(const Operation& operation, DeviceTransport& transport, const CallTeam& team,
+                       LibraryCollective collective, const TensorSpan& from, const TensorSpan& to,
+                       std::vector<Transfer> sends, std::vector<Transfer> receives,
+                       const Traffic& sent) const {
+  begin(operation, sent);
+  if (transport.compares() && !(sends.empty() && receives.empty()))
+    communicator_->compare(addressed(operation, channel_, this->sends(), std::move(sends)),
+                           addressed(operation, channel_, this->receives(), std::move(receives)));
+  transport.post(team, collective, from, to, operation.text);
+}
+
 void Reservation::begin(const Operation& operation, const Traffic& sent) const {
   StatusBoard::enter(operation.text);
   Counters::instance().add(operation, sent);
@@ -246,6 +257,14 @@ Reservation Communicator::reserve(const TeamChannel& channel, c10::ArrayRef<int>
 
 void Communicator::set_device_transport(std::unique_ptr<DeviceTransport> transport) {
   device_transport_ = std::move(transport);
+}
+
+DeviceTransport* Communicator::device_transport(at::Device device, const CallTeam& team,
+                                                const std::string& operation) const {
+  if (device_transport_ == nullptr || team == nullptr || device.type() != device_transport_->type() ||
+      team->size() == 1)
+    return nullptr;
+  return device_transport_->carries(team, operation) ? device_transport_.get() : nullptr;
 }
 
 bool Communicator::goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,

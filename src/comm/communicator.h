@@ -57,6 +57,14 @@ class Reservation {
   std::unique_ptr<Requests> send(const Operation& operation, std::vector<Transfer> sends,
                                  std::vector<Transfer> receives = {}, Counted counted = Counted::sent) const;
 
+  /// Queues a call as the library's collective, in place of its rounds, whose first one this is. `sends` and
+  /// `receives` say what the messages of that round would be: they are compared if the transport compares.
+  /// `sent` is the traffic of all rounds, and counted. @pre the transport carries the team, and has the
+  /// collective.
+  void post(const Operation& operation, DeviceTransport& transport, const CallTeam& team,
+            LibraryCollective collective, const TensorSpan& from, const TensorSpan& to,
+            std::vector<Transfer> sends, std::vector<Transfer> receives, const Traffic& sent) const;
+
   /// Begins a round whose messages go immediately. The status board shows it as a call of `operation`, and
   /// `sent` counts under its name.
   void begin(const Operation& operation, const Traffic& sent) const;
@@ -164,6 +172,11 @@ class Communicator {
   /// type of device, it is posted with its team, and the transport carries the team. All others are staged.
   /// Collective over the job; call it before any such round.
   void set_device_transport(std::unique_ptr<DeviceTransport> transport);
+  /// The transport by which rounds of this team travel between tensors on `device`; nullptr: they are staged,
+  /// or this worker is the team.
+  /// It waits, and throws, as `DeviceTransport::carries`.
+  DeviceTransport* device_transport(at::Device device, const CallTeam& team,
+                                    const std::string& operation) const;
 
  private:
   friend class Reservation;

@@ -107,7 +107,31 @@ void Execution::reserve() {
 
 void Execution::launch() {
   if (!moves_.front().in_host_memory()) stream_ = DeviceStream(moves_.front().device());
-  if (round_ < reservations_.size()) begin_round();
+  if (round_ < reservations_.size() && !begin_collective()) begin_round();
+}
+
+/// All rounds of a move, as one collective of the device's library. Rounds that are merged stay rounds.
+bool Execution::begin_collective() {
+  Buffers& move = moves_.front();
+  const Rounds& rounds = move.rounds();
+  if (merged_ || !rounds.collective || move.in_host_memory()) return false;
+  const std::string& text = move.operation().text;
+  DeviceTransport* transport = Communicator::world().device_transport(move.device(), rounds.team, text);
+  if (transport == nullptr || !transport->has(*rounds.collective, rounds.team, move.type())) return false;
+  const auto [x, y] = move.ends();
+  const Round& first = rounds.rounds.front();
+  std::vector<Transfer> sends, receives;
+  for (const Round::Send& send : first.sends) sends.push_back({send.peer, {x, 0, send.parts.elements}});
+  for (std::size_t i = 0; i < first.receives.size(); ++i) {
+    const Round::Receive& receive = first.receives[i];
+    if (first.stays_at != i) receives.push_back({receive.peer, {x, 0, receive.parts.elements}});
+  }
+  Traffic sent = rounds.traffic();
+  sent.bytes = sent.elements * move.element_size();
+  reservations_.front().post(move.operation(), *transport, rounds.team, *rounds.collective, x, y,
+                             std::move(sends), std::move(receives), sent);
+  round_ = reservations_.size();
+  return true;
 }
 
 void Execution::begin_round() {

@@ -64,6 +64,7 @@ class Execution {
   void reserve(c10::ArrayRef<int> to, c10::ArrayRef<int> from);
   void reserve();
   void give_up_what_is_left();
+  bool begin_collective();
   void begin_round();
   bool begin_small_round();
   bool round_done();

@@ -20,6 +20,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/resolved.h"
+#include "riesz/comm/side_stream.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/node.h"
@@ -121,7 +122,25 @@ struct Halves {
 Started start(const Operator& A, const at::Tensor& x, const at::Tensor& token);
 detail::Applied finish(const Started& started);
 
+/// The stream for a call that is started: beside the current one, if all of its messages go from device to
+/// device. What is staged stays in the current one: copies from there need not wait for other teams.
+DeviceStream stream_of(const Operator& A, const at::Tensor& x) {
+  if (x.is_cpu()) return {};
+  DeviceTransport* transport = nullptr;
+  for (const Step& step : A.steps()) {
+    const bool takes_part = step->domain().partition().active() || step->range().partition().active();
+    if (!step->sends() || !takes_part) continue;
+    const Rounds* rounds = step->rounds();
+    if (rounds == nullptr) return {};
+    if (rounds->identity) continue;
+    transport = Communicator::world().device_transport(x.device(), rounds->team, step->operation().text);
+    if (transport == nullptr) return {};
+  }
+  return transport == nullptr ? DeviceStream() : side_stream(*transport, {x});
+}
+
 void begin(Halves& halves, const at::Tensor& x) {
+  const DeviceStream::Scope beside(stream_of(halves.A, x));
   halves.application = std::make_shared<BackgroundApplication>(halves.A, x);
   if (!halves.application->advance()) run_in_background(halves.application);
 }

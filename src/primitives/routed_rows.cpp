@@ -118,6 +118,9 @@ class RouteRows final : public Primitive {
   Rounds made() const {
     Rounds rounds;
     rounds.y_shape = range().local_shape();
+    std::vector<int> team;
+    for (const Exchanged& with : routing_->exchanged) team.push_back(with.peer);
+    rounds.team = std::make_shared<const std::vector<int>>(std::move(team));
     Round round;
     round.fills = true;
     for (std::size_t i = 0; i < routing_->exchanged.size(); ++i) {

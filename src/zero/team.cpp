@@ -49,9 +49,10 @@ std::int64_t PassingBuffers::bytes() const {
 
 bool PassingBuffers::free(bool wait) {
   std::shared_ptr<TeamCollective>& collective = collectives_[turn_];
-  if (collective && wait)
-    std::exchange(collective, nullptr)->wait();  // what went wrong with it is thrown once
-  return !collective || collective->advance();
+  if (!collective) return true;
+  if (!wait && !collective->advance()) return false;
+  std::exchange(collective, nullptr)->wait();  // on a device the buffer is free for a stream that has waited
+  return true;
 }
 
 void PassingBuffers::take_turn(const std::shared_ptr<TeamCollective>& collective) {

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/pretend_device.h"
 #include "updating.h"
@@ -38,6 +39,17 @@ TEST(OnADevice, EveryOptimizerTrainsWithEveryStage) {
 
 TEST(OnADevice, EveryScheduleTrains) {
   for (const Trial& trial : covering_trials(pipeline_factors())) expect_trained_there(trial);
+}
+
+/// Within a stage of two workers messages are a team's.
+TEST(OnADevice, PipelinesOfTeamsTrain) {
+  if (Runtime::size() != 4) return;
+  for (const char* settings :
+       {"model.kind=gpt2 layout.dp=2 layout.zero=1 train.micro_batches=3 pipeline.schedule=one_f_one_b",
+        "model.kind=llama layout.dp=2 layout.zero=3 train.micro_batches=3 pipeline.schedule=gpipe",
+        "model.kind=gpt2 layout.dp=2 layout.zero=2 train.micro_batches=4 pipeline.schedule=interleaved",
+        "model.kind=llama layout.tp=2 layout.zero=0 train.micro_batches=3 pipeline.schedule=zb_v"})
+    expect_trained_there(Trial{concat("layout.pp=2 model.layers=2 train.batch=4 ", settings)});
 }
 
 TEST(OnADevice, SchedulesThatUpdateTrain) {

@@ -4,12 +4,16 @@
 #include <ATen/ops/full.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/consistency_checks.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/nccl/transport.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/wait.h"
@@ -30,14 +34,34 @@ int run(const std::string& how) {
   const auto exchange = [&](const char* name, std::int64_t count) {
     world.exchange(name, {{other, {x, 0, count}}}, {{other, {y, 0, count}}}, team);
   };
-  exchange("first", 4);
+  const auto waits_on_the_device = [&](std::int64_t count) {
+    exchange("second", count);
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+  };
+  if (how != "makes_none") exchange("first", 4);
   if (how == "stays_away") {
     set_deadline(std::chrono::seconds(2));
-    if (me == 0) exchange("second", 4);
+    if (me == 0) waits_on_the_device(4);
     std::this_thread::sleep_for(std::chrono::seconds(60));
   } else if (how == "differs") {
-    exchange("second", 1 + me);
-    std::this_thread::sleep_for(std::chrono::seconds(60));
+    waits_on_the_device(1 + me);
+  } else if (how == "compares") {
+    set_consistency_checks(true);
+    world.exchange(me == 0 ? "second" : "another", {{other, {x, 0, 4}}}, {{other, {y, 0, 4}}}, team);
+  } else if (how == "throws") {
+    RIESZ_CHECK(me == 0, "this rank has had enough");
+    waits_on_the_device(4);
+  } else if (how == "is_killed") {
+    if (me == 1) {
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      std::printf("killed at %lld\n",
+                  static_cast<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(now).count()));
+      std::fflush(stdout);
+      std::raise(SIGKILL);
+    }
+    waits_on_the_device(4);
+  } else if ((how == "ends_early" || how == "makes_none") && me == 0) {
+    waits_on_the_device(4);
   }
   world.set_device_transport(nullptr);
   return 0;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "on_nccl.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
@@ -26,12 +27,11 @@
 #include "riesz/testing/parts.h"
 #include "riesz/testing/pretend_device.h"
 #include "riesz/testing/random.h"
+#include "stand.h"
 
 namespace riesz::testing {
 namespace {
 
-int me() { return Runtime::rank(); }
-int size() { return Runtime::size(); }
 int next() { return (me() + 1) % size(); }
 int before() { return (me() + size() - 1) % size(); }
 
@@ -44,22 +44,8 @@ CallTeam all() {
   return team_of(ranks);
 }
 
-class OnNccl : public ::testing::Test {
+class Transported : public OnNccl {
  protected:
-  explicit OnNccl(const NcclSettings& settings = {.max_communicators = 64, .compare = true}) {
-    in_.set_standstill(std::chrono::seconds(20));
-    set(settings);
-  }
-  ~OnNccl() override {
-    Communicator::world().set_device_transport(nullptr);
-    for (const std::string& fault : in_.faults()) ADD_FAILURE() << fault;
-  }
-  void set(const NcclSettings& settings) {
-    Communicator::world().set_device_transport(nullptr);
-    auto made = std::make_unique<NcclTransport>(NcclStandIn::functions(), pretend_device(), settings);
-    transport_ = made.get();
-    Communicator::world().set_device_transport(std::move(made));
-  }
   /// A ring of messages; what came, and by how many calls of ncclSend.
   std::pair<at::Tensor, int> ring(const CallTeam& team, const Operation& operation = "ring") {
     const int calls = in_.calls("ncclSend");
@@ -73,12 +59,9 @@ class OnNccl : public ::testing::Test {
     y.narrow(0, 2, 4).copy_(at::arange(1, 5, at::kFloat).add(10 * before()));
     return y;
   }
-
-  NcclStandIn in_;
-  NcclTransport* transport_ = nullptr;
 };
 
-TEST_F(OnNccl, ARoundOfATeamIsAGroup) {
+TEST_F(Transported, ARoundOfATeamIsAGroup) {
   if (size() == 1) return;
   Counters::instance().reset();
   for (int i = 0; i < 3; ++i) {
@@ -89,14 +72,14 @@ TEST_F(OnNccl, ARoundOfATeamIsAGroup) {
   EXPECT_EQ(Counters::instance().by_operation().at("ring"), (Traffic{12, 48, 3}));
 }
 
-TEST_F(OnNccl, MessagesOfNoTeamAreStaged) {
+TEST_F(Transported, MessagesOfNoTeamAreStaged) {
   if (size() == 1) return;
   const auto [y, calls] = ring(nullptr);
   EXPECT_SAME_BITS(y, expected());
   EXPECT_EQ(calls, 0);
 }
 
-TEST_F(OnNccl, BothRoundsOfAnOperatorAreQueuedAtItsLaunch) {
+TEST_F(Transported, BothRoundsOfAnOperatorAreQueuedAtItsLaunch) {
   if (size() == 1) return;
   const Partition row = Partition::world().grid({{"a", size()}});
   const Space S = Space(row, {3, 7000}).partial("a");
@@ -116,12 +99,12 @@ TEST_F(OnNccl, BothRoundsOfAnOperatorAreQueuedAtItsLaunch) {
 }
 
 /// Each rank waits for the next one, in a ring; the programs meet nowhere else.
-TEST_F(OnNccl, TeamsMayBeUsedFirstInAnyOrder) {
+TEST_F(Transported, TeamsMayBeUsedFirstInAnyOrder) {
   if (size() == 1) return;
   for (const int other : {next(), before()}) EXPECT_TRUE(transport_->carries(team_of({me(), other}), "pair"));
 }
 
-TEST_F(OnNccl, RanksThatShareADeviceAreStaged) {
+TEST_F(Transported, RanksThatShareADeviceAreStaged) {
   if (size() == 1) return;
   in_.set_identity("one bus");
   set({.max_communicators = 64, .compare = true});
@@ -132,7 +115,7 @@ TEST_F(OnNccl, RanksThatShareADeviceAreStaged) {
 }
 
 /// One has room for none, so the team has none on any rank.
-TEST_F(OnNccl, CommunicatorsAreBoundedInNumber) {
+TEST_F(Transported, CommunicatorsAreBoundedInNumber) {
   if (size() == 1) return;
   set({.max_communicators = me() == size() - 1 ? 0 : 1, .compare = true});
   EXPECT_FALSE(transport_->carries(all(), "ring"));
@@ -143,7 +126,39 @@ TEST_F(OnNccl, CommunicatorsAreBoundedInNumber) {
   EXPECT_EQ(ring(all()).second, 1);
 }
 
-TEST_F(OnNccl, DescriptionsAreCompared) {
+/// All teams that a worker is in, each worker in an order of its own.
+TEST_F(Transported, ManyTeamsInAnyOrderShareFewCommunicators) {
+  const auto allowed = [](int rank) { return 1 + rank % 3; };
+  set({.max_communicators = allowed(me()), .compare = true});
+  std::vector<int> mine;
+  for (int team = 1; team < 1 << size(); ++team)
+    if ((team >> me() & 1) != 0 && (team & (team - 1)) != 0) mine.push_back(team);
+  if (me() % 2 == 1) std::reverse(mine.begin(), mine.end());
+  const at::Tensor carried = at::full({1 << size()}, 0, at::kByte);
+  for (const int team : mine) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size(); ++rank)
+      if ((team >> rank & 1) != 0) ranks.push_back(rank);
+    if (transport_->carries(team_of(ranks), "team")) carried[team] = 1;
+  }
+  EXPECT_LE(carried.sum().item<int>(), allowed(me()));
+  std::vector<int> others;
+  for (int rank = 0; rank < size(); ++rank)
+    if (rank != me()) others.push_back(rank);
+  const std::vector<at::Tensor> theirs = Communicator::world().host_allgather("carried", others, carried);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (const int team : mine) {
+      if ((team >> others[i] & 1) != 0) {
+        EXPECT_EQ(theirs[i][team].item<int>(), carried[team].item<int>()) << team;
+      }
+    }
+  }
+  if (size() > 1) {
+    EXPECT_TRUE(me() > 0 || carried.sum().item<int>() > 0);  // somebody's first team has room
+  }
+}
+
+TEST_F(Transported, DescriptionsAreCompared) {
   if (size() == 1) return;
   const std::string mine = concat("Operator ", me());
   EXPECT_ERROR(ring(all(), {"ring", mine}), concat(" in Operator ", before(), ", where this worker expects "),

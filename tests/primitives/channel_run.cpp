@@ -25,11 +25,11 @@ namespace {
 
 using Kind = Act::Kind;
 
-/// All parts of a vector of whole numbers. In a simulation values mean nothing.
-std::vector<at::Tensor> whole(const Space& X, std::uint64_t seed) {
-  std::vector<at::Tensor> parts;
-  if (Simulation::running()) return parts;
-  for (const at::Tensor& part : random_parts(X, seed, true)) parts.push_back(part.mul(100).round().add(0.));
+/// All parts of a vector, of whole numbers or of any. In a simulation values mean nothing.
+std::vector<at::Tensor> some_parts(const Space& X, std::uint64_t seed, bool whole) {
+  if (Simulation::running()) return {};
+  std::vector<at::Tensor> parts = random_parts(X, seed, true);
+  for (at::Tensor& part : parts) part = whole ? part.mul(100).round().add(0.) : part;
   return parts;
 }
 
@@ -37,8 +37,10 @@ Vector leaf(const Vector& x) { return {x.space(), x.local().detach().clone().req
 
 }  // namespace
 
-ChannelRun::ChannelRun(const InterleavedProgram::Channel& channel)
-    : number_(channel.number), type_(channel.single ? at::kFloat : at::kDouble), chain_(channel.number) {
+ChannelRun::ChannelRun(const InterleavedProgram::Channel& channel, at::Device device, bool whole)
+    : number_(channel.number),
+      options_(at::device(device).dtype(channel.single ? at::kFloat : at::kDouble)),
+      chain_(channel.number) {
   chain_.leave();
   RandomSpaces random(channel.seed);
   moves_ = random_program(random, false, static_cast<int>(channel.moves));
@@ -46,16 +48,16 @@ ChannelRun::ChannelRun(const InterleavedProgram::Channel& channel)
     factors_.push_back(std::array{-1., 1., 2.}[static_cast<std::size_t>(random.any_of(3))]);
   for (std::size_t i = 0; i < channel.asides; ++i)
     asides_.push_back(random_program(random, false, 1).front());
-  x_parts_ = whole(moves_.front().domain(), channel.seed);
-  ybar_parts_ = whole(dual(moves_.back().range()), channel.seed + 1);
+  x_parts_ = some_parts(moves_.front().domain(), channel.seed, whole);
+  ybar_parts_ = some_parts(dual(moves_.back().range()), channel.seed + 1, whole);
   x_ = leaf(here_of(moves_.front().domain(), x_parts_));
   y_ = *x_;
 }
 
-Vector ChannelRun::zeros(const Space& X) const { return {X, at::zeros(X.local_shape(), type_)}; }
+Vector ChannelRun::zeros(const Space& X) const { return {X, at::zeros(X.local_shape(), options_)}; }
 
 Vector ChannelRun::here_of(const Space& X, const std::vector<at::Tensor>& parts) const {
-  return parts.empty() ? zeros(X) : part_of(X, parts);
+  return parts.empty() ? zeros(X) : Vector(X, part_of(X, parts).local().to(options_.device()));
 }
 
 Vector ChannelRun::fitting(const Space& X) const {
@@ -98,6 +100,10 @@ void ChannelRun::back() {
   y_ = fitting(moves_.back().range());
   const Vector ybar = here_of(dual(y_->space()), ybar_parts_);
   backward({*y_, *x_}, {ybar, {dual(x_->space()), x_->local().detach()}});
+}
+
+std::vector<at::Tensor> ChannelRun::results() const {
+  return {y_->local().detach().cpu(), gradient(*x_).local().cpu()};
 }
 
 void ChannelRun::expect_meaning() const {

@@ -20,12 +20,16 @@ namespace riesz::testing {
 /// whole number follows each operator, so that what is meant stays exact.
 class ChannelRun {
  public:
-  explicit ChannelRun(const InterleavedProgram::Channel& channel);
+  /// On a device of that kind; of whole numbers, or of any.
+  explicit ChannelRun(const InterleavedProgram::Channel& channel, at::Device device = at::kCPU,
+                      bool whole = true);
 
   /// In a simulation, an operator whose turn it is not gets zeros.
   void carry_out(const Act& act);
   /// Is all as on one worker? The operators keep the vector meant, there and back. Collective.
   void expect_meaning() const;
+  /// y and the gradient of x, of this worker, in host memory.
+  std::vector<at::Tensor> results() const;
 
  private:
   void begin_aside(std::size_t aside);
@@ -35,7 +39,7 @@ class ChannelRun {
   void back();
 
   int number_;
-  at::ScalarType type_;
+  at::TensorOptions options_;
   std::vector<Operator> moves_, asides_;
   std::vector<double> factors_;  // by operator of the way
   std::vector<at::Tensor> x_parts_, ybar_parts_;

@@ -59,7 +59,10 @@ Result issued_alone(const std::vector<Call>& calls) {
 }
 
 Result group_start() {
-  ++group.depth;
+  if (++group.depth > 1) return Result::success;
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  const std::lock_guard lock(state.mutex);
+  state.open[std::this_thread::get_id()] = {std::chrono::steady_clock::now()};
   return Result::success;
 }
 
@@ -67,6 +70,11 @@ Result group_end() {
   if (group.depth == 0)
     return refused(Result::invalid_usage, "ncclGroupEnd: no group has begun in this thread");
   if (--group.depth > 0) return Result::success;
+  {
+    NcclStandIn::State& state = NcclStandIn::State::now();
+    const std::lock_guard lock(state.mutex);
+    state.open.erase(std::this_thread::get_id());
+  }
   std::vector<Call> calls = std::exchange(group.calls, {});
   const Result first = std::exchange(group.first, Result::success);
   if (first != Result::success) return first;
@@ -79,10 +87,21 @@ Result group_end() {
   return Result::success;
 }
 
+/// The first call of this thread's group.
+void note_first(const Call& call) {
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  const std::string text = text_of(call);
+  const std::lock_guard lock(state.mutex);
+  state.open[std::this_thread::get_id()].first = text;
+}
+
 Result called(const Call& call) {
   const Result result = checked(call);
   if (result == Result::success && group.depth == 0) return issued_alone({call});
-  if (result == Result::success) group.calls.push_back(call);
+  if (result == Result::success) {
+    if (group.calls.empty()) note_first(call);
+    group.calls.push_back(call);
+  }
   if (group.depth > 0 && group.first == Result::success) group.first = result;
   return result;
 }
@@ -219,7 +238,13 @@ void NcclStandIn::set_standstill(std::chrono::milliseconds time) { state_->stand
 
 std::vector<std::string> NcclStandIn::faults() {
   const std::lock_guard lock(state_->mutex);
-  return std::exchange(state_->faults, {});
+  std::vector<std::string> all = std::exchange(state_->faults, {});
+  const auto now = std::chrono::steady_clock::now();
+  for (const auto& [thread, group] : state_->open) {
+    if (thread == std::this_thread::get_id() || now - group.begin > state_->standstill.load())
+      all.push_back(concat("ncclGroupStart: the group that begins with ", group.first, " is not closed"));
+  }
+  return all;
 }
 
 int NcclStandIn::calls(const std::string& function) const {

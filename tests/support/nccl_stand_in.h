@@ -19,6 +19,8 @@ namespace riesz::testing {
 /// - **Within a pair order decides.** The n-th ncclSend to a rank meets its n-th ncclRecv from this one.
 ///   Count and type are the same at both ends. NCCL itself would hang, or give other values.
 /// - **One order of a communicator's collectives on all its ranks,** with one count, type and reduction.
+/// - **One order of a device's communicators on all ranks.** A device runs one group after another, of
+///   whatever communicator and stream: NCCL promises no room for two.
 /// - **A call ends when its peers have theirs.** So a send waits for its receive, unless both are in one
 ///   group; and a communicator's calls run one after another, whatever their streams. What waits longer than
 ///   the standstill is an error that names the call and whom it waits for: NCCL would hang.
@@ -42,7 +44,8 @@ class NcclStandIn {
   void set_identity(std::string identity);
   /// How long a call may wait for its peers.
   void set_standstill(std::chrono::milliseconds time);
-  /// The texts of what went wrong in queued work since the last call.
+  /// The texts of what went wrong in queued work since the last call, and of groups that are not closed: this
+  /// thread's, and those of others that are open for longer than the standstill.
   std::vector<std::string> faults();
   /// How many calls of a function were issued so far, such as "ncclSend".
   int calls(const std::string& function) const;

@@ -208,7 +208,9 @@ void Communicators::look_at_queued() {
   {
     const std::lock_guard lock(mutex_);
     while (!queued_.empty() && queued_.front().done()) {
-      end_if_failed(queued_.front());
+      // An error is the last round's: those before it are done well.
+      const Queued& round = queued_.front();
+      if (round.number == round.communicator->rounds) end_if_failed(round);
       wait_.reset();
       queued_.pop_front();
     }

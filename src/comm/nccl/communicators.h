@@ -35,6 +35,7 @@ struct TeamCommunicator {
   Comm comm = nullptr;
   // By position in the team: messages issued to that member, and from it.
   std::vector<std::atomic<std::int64_t>> sent, received;
+  std::atomic<std::int64_t> rounds = 0;  // that were begun to be queued
 
   int position_of(int rank) const;
 };
@@ -43,6 +44,7 @@ struct TeamCommunicator {
 struct Queued {
   std::shared_ptr<TeamCommunicator> communicator;
   std::string operation;
+  std::int64_t number;         // among the communicator's rounds; the first is 1
   std::function<bool()> done;  // asks the device; never waits
   /// By peer's world rank: how many messages it must have issued to this worker and from it by then.
   std::map<int, std::pair<std::int64_t, std::int64_t>> needs;

@@ -66,7 +66,6 @@ struct Functions {
   Result (*group_end)();
   Result (*send)(const void* from, std::size_t count, Type type, int peer, Comm comm, Stream stream);
   Result (*recv)(void* to, std::size_t count, Type type, int peer, Comm comm, Stream stream);
-  // Not used by the transport yet.
   Result (*all_reduce)(const void* from, void* to, std::size_t count, Type type, Reduction reduction,
                        Comm comm, Stream stream);
   Result (*all_gather)(const void* from, void* to, std::size_t send_count, Type type, Comm comm,

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -50,17 +51,57 @@ std::vector<int> ascending(const CallTeam& team) {
   return ranks;
 }
 
+/// The numbers of which NCCL sees an element.
+struct Numbers {
+  nccl::Type type;
+  std::size_t of_an_element = 1;
+};
+
+std::optional<Numbers> numbers_of(at::ScalarType type) {
+  switch (type) {
+    case at::kChar:
+      return Numbers{nccl::Type::int8};
+    case at::kByte:
+      return Numbers{nccl::Type::uint8};
+    case at::kInt:
+      return Numbers{nccl::Type::int32};
+    case at::kLong:
+      return Numbers{nccl::Type::int64};
+    case at::kHalf:
+      return Numbers{nccl::Type::float16};
+    case at::kBFloat16:
+      return Numbers{nccl::Type::bfloat16};
+    case at::kFloat:
+      return Numbers{nccl::Type::float32};
+    case at::kDouble:
+      return Numbers{nccl::Type::float64};
+    case at::kComplexFloat:
+      return Numbers{nccl::Type::float32, 2};
+    case at::kComplexDouble:
+      return Numbers{nccl::Type::float64, 2};
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 NcclSettings NcclSettings::of_environment() {
   NcclSettings settings;
-  const char* text = std::getenv("RIESZ_NCCL_COMMUNICATORS");
-  if (text == nullptr) return settings;
-  const std::string_view number = text;
-  const auto [end, error] =
-      std::from_chars(number.data(), number.data() + number.size(), settings.max_communicators);
-  RIESZ_CHECK(error == std::errc() && end == number.data() + number.size() && settings.max_communicators >= 0,
-              "RIESZ_NCCL_COMMUNICATORS is \"", number, "\"; it must be a number, 0 or more");
+  if (const char* text = std::getenv("RIESZ_NCCL_COMMUNICATORS")) {
+    const std::string_view number = text;
+    const auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), settings.max_communicators);
+    RIESZ_CHECK(
+        error == std::errc() && end == number.data() + number.size() && settings.max_communicators >= 0,
+        "RIESZ_NCCL_COMMUNICATORS is \"", number, "\"; it must be a number, 0 or more");
+  }
+  if (const char* text = std::getenv("RIESZ_NCCL_COLLECTIVES")) {
+    const std::string_view given = text;
+    RIESZ_CHECK(given == "rounds" || given == "library", "RIESZ_NCCL_COLLECTIVES is \"", given,
+                "\"; it must be rounds (sums in rank order, as on the CPU) or library (NCCL's own)");
+    settings.collectives = given == "library";
+  }
   return settings;
 }
 
@@ -69,6 +110,7 @@ struct NcclTransport::Impl {
       : functions(given),
         device(on),
         compare(settings.compare),
+        collectives(settings.collectives),
         names(identities(given, on)),
         stream(c10::impl::VirtualGuardImpl(on.type()).getStreamFromGlobalPool(on, /*isHighPriority=*/true)),
         communicators(given, on, settings.max_communicators) {}
@@ -81,9 +123,27 @@ struct NcclTransport::Impl {
     return std::adjacent_find(of_team.begin(), of_team.end()) != of_team.end();
   }
 
+  /// Queues calls of the team's communicator between what the current stream has now and what it gets next.
+  template <typename Calls>
+  void queue(const CallTeam& team, const std::string& operation, const Calls& calls) {
+    const std::shared_ptr<nccl::TeamCommunicator> communicator = communicators.of(ascending(team), operation);
+    const c10::DeviceGuard here(device);
+    const std::lock_guard lock(mutex);
+    const auto done = std::make_shared<c10::Event>(device.type());
+    nccl::Queued round{communicator, operation, ++communicator->rounds, [done] { return done->query(); }, {}};
+    const c10::Stream current = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+    c10::Event before(device.type());
+    before.record(current);
+    before.block(stream);
+    calls(*communicator, round);
+    done->record(stream);
+    done->block(current);
+    communicators.watch(std::move(round));
+  }
+
   const nccl::Functions& functions;
   const at::Device device;
-  const bool compare;
+  const bool compare, collectives;
   const std::vector<std::string> names;  // of devices, by rank
   const c10::Stream stream;
   std::mutex mutex;  // one round is issued at a time
@@ -105,42 +165,76 @@ bool NcclTransport::carries(const CallTeam& team, const std::string& operation) 
   return !impl_->shares(ranks) && impl_->communicators.of(ranks, operation) != nullptr;
 }
 
+c10::Stream NcclTransport::stream() const { return impl_->stream; }
+
+bool NcclTransport::has(LibraryCollective collective, const CallTeam& team, at::ScalarType type) const {
+  const bool fits = collective == LibraryCollective::all_reduce || std::is_sorted(team->begin(), team->end());
+  return impl_->collectives && fits && numbers_of(type).has_value();
+}
+
 void NcclTransport::post(const CallTeam& team, const std::vector<Message>& sends,
                          const std::vector<Message>& receives) {
   const nccl::Functions& library = impl_->functions;
   const std::string& text = (sends.empty() ? receives : sends).front().label->text();
-  const std::shared_ptr<nccl::TeamCommunicator> communicator = impl_->communicators.of(ascending(team), text);
-  const c10::DeviceGuard here(impl_->device);
-  const std::lock_guard lock(impl_->mutex);
-  const auto done = std::make_shared<c10::Event>(impl_->device.type());
-  nccl::Queued round{communicator, text, [done] { return done->query(); }, {}};
-  const c10::Stream current = c10::impl::VirtualGuardImpl(impl_->device.type()).getStream(impl_->device);
-  c10::Event before(impl_->device.type());
-  before.record(current);
-  before.block(impl_->stream);
   void* const queue = impl_->stream.native_handle();
-  const auto settle = [&](nccl::Result result, const char* call) {
-    impl_->communicators.settle(communicator->comm, result, call);
+  impl_->queue(team, text, [&](nccl::TeamCommunicator& communicator, nccl::Queued& round) {
+    const auto settle = [&](nccl::Result result, const char* call) {
+      impl_->communicators.settle(communicator.comm, result, call);
+    };
+    settle(library.group_start(), "ncclGroupStart");
+    for (const Message& each : sends) {
+      const int peer = communicator.position_of(each.peer);
+      settle(library.send(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
+                          peer, communicator.comm, queue),
+             "ncclSend");
+      round.needs[each.peer].second = ++communicator.sent[static_cast<std::size_t>(peer)];
+    }
+    for (const Message& each : receives) {
+      const int peer = communicator.position_of(each.peer);
+      settle(library.recv(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
+                          peer, communicator.comm, queue),
+             "ncclRecv");
+      round.needs[each.peer].first = ++communicator.received[static_cast<std::size_t>(peer)];
+    }
+    settle(library.group_end(), "ncclGroupEnd");
+  });
+}
+
+void NcclTransport::post(const CallTeam& team, LibraryCollective collective, const TensorSpan& from,
+                         const TensorSpan& to, const std::string& operation) {
+  const nccl::Functions& library = impl_->functions;
+  const Numbers numbers = *numbers_of(from.data.scalar_type());
+  const auto count = [&](const TensorSpan& span) {
+    return static_cast<std::size_t>(span.count) * numbers.of_an_element;
   };
-  settle(library.group_start(), "ncclGroupStart");
-  for (const Message& each : sends) {
-    const int peer = communicator->position_of(each.peer);
-    settle(library.send(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
-                        peer, communicator->comm, queue),
-           "ncclSend");
-    round.needs[each.peer].second = ++communicator->sent[static_cast<std::size_t>(peer)];
-  }
-  for (const Message& each : receives) {
-    const int peer = communicator->position_of(each.peer);
-    settle(library.recv(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
-                        peer, communicator->comm, queue),
-           "ncclRecv");
-    round.needs[each.peer].first = ++communicator->received[static_cast<std::size_t>(peer)];
-  }
-  settle(library.group_end(), "ncclGroupEnd");
-  done->record(impl_->stream);
-  done->block(current);
-  impl_->communicators.watch(std::move(round));
+  void* const queue = impl_->stream.native_handle();
+  impl_->queue(team, operation, [&](nccl::TeamCommunicator& communicator, nccl::Queued& round) {
+    const auto settle = [&](nccl::Result result, const char* call) {
+      impl_->communicators.settle(communicator.comm, result, call);
+    };
+    switch (collective) {
+      case LibraryCollective::all_reduce:
+        settle(library.all_reduce(from.first(), to.first(), count(to), numbers.type, nccl::Reduction::sum,
+                                  communicator.comm, queue),
+               "ncclAllReduce");
+        break;
+      case LibraryCollective::all_gather:
+        settle(
+            library.all_gather(from.first(), to.first(), count(from), numbers.type, communicator.comm, queue),
+            "ncclAllGather");
+        break;
+      case LibraryCollective::reduce_scatter:
+        settle(library.reduce_scatter(from.first(), to.first(), count(to), numbers.type, nccl::Reduction::sum,
+                                      communicator.comm, queue),
+               "ncclReduceScatter");
+        break;
+    }
+    // Each member needs all others, as if by a message both ways.
+    for (std::size_t i = 0; i < communicator.team.size(); ++i) {
+      if (communicator.team[i] == Runtime::rank()) continue;
+      round.needs[communicator.team[i]] = {++communicator.received[i], ++communicator.sent[i]};
+    }
+  });
 }
 
 }  // namespace riesz

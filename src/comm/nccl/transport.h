@@ -13,14 +13,17 @@ namespace riesz {
 struct NcclSettings {
   int max_communicators = 64;  ///< that a process ever makes; rounds of further teams are staged
   bool compare = false;        ///< compares descriptions also where `consistency_checks` is false
+  bool collectives = false;    ///< the library's own collectives, where they fit; else all are rounds
 
-  /// RIESZ_NCCL_COMMUNICATORS is the number. @throws Error on other values.
+  /// RIESZ_NCCL_COMMUNICATORS is the number, RIESZ_NCCL_COLLECTIVES=library asks for the collectives.
+  /// @throws Error on other values.
   static NcclSettings of_environment();
 };
 
 /// The transport by NCCL. A round is one group of sends and receives, in order, in one stream per process.
 /// The current stream waits for it. A team whose ranks share a device, or with a member at its limit, is
-/// staged. How it works: docs/internals/transports.md.
+/// staged. With `collectives` it has all-reduce, all-gather and reduce-scatter, for numbers that NCCL adds:
+/// all but Booleans. How it works: docs/internals/transports.md.
 class NcclTransport final : public DeviceTransport {
  public:
   /// Collective over the job; each rank gives its own device. @throws Error, on all ranks, if their devices
@@ -33,6 +36,10 @@ class NcclTransport final : public DeviceTransport {
   bool carries(const CallTeam& team, const std::string& operation) override;
   void post(const CallTeam& team, const std::vector<Message>& sends,
             const std::vector<Message>& receives) override;
+  bool has(LibraryCollective collective, const CallTeam& team, at::ScalarType type) const override;
+  void post(const CallTeam& team, LibraryCollective collective, const TensorSpan& from, const TensorSpan& to,
+            const std::string& operation) override;
+  c10::Stream stream() const override;
   at::DeviceType type() const override;
   bool compares() const override;
 

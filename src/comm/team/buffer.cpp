@@ -16,6 +16,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/plan_cache.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/side_stream.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/comm/table_text.h"
 #include "riesz/comm/team/collectives.h"
@@ -134,14 +135,23 @@ std::shared_ptr<TeamCollective> begun(std::shared_ptr<TeamCollective> collective
   return collective;
 }
 
-/// Begins what `make` makes.
+/// Begins what `make` makes; from device to device beside the current stream, and by the device's library if
+/// it has that.
 template <typename Make>
-std::shared_ptr<TeamCollective> begin(const Operation& operation, const PieceOffsets& pieces,
+std::shared_ptr<TeamCollective> begin(TeamCollectiveSpec task, const at::Tensor& out, bool add,
                                       const Make& make) {
   const at::NoGradGuard no_gradient;
+  const Operation& operation = task.operation();
+  const PieceOffsets& pieces = task.call->pieces;
   StatusBoard::enter(operation.text);
   if (pieces.size() > 2 && pieces.back() > pieces.front()) Counters::instance().begin(operation);
-  return begun(make());
+  DeviceTransport* const transport =
+      Communicator::world().device_transport(task.local.device(), task.team, operation.text);
+  if (transport == nullptr) return begun(make(std::move(task)));
+  const DeviceStream::Scope beside(
+      side_stream(*transport, out.defined() ? std::vector{task.local, out} : std::vector{task.local}));
+  if (auto collective = make_of_library(task, *transport, out, add)) return begun(std::move(collective));
+  return begun(make(std::move(task)));
 }
 
 }  // namespace
@@ -176,7 +186,8 @@ std::shared_ptr<TeamCollective> TeamBuffer::all_reduce(const Operation& operatio
                                                        const PieceOffsets& pieces) {
   TeamCollectiveSpec task = task_of(TeamCall::Kind::all_reduce, *impl_, operation, pieces);
   check_fits(task, pieces.back());
-  return begin(operation, pieces, [&] { return make_all_reduce(std::move(task)); });
+  return begin(std::move(task), {}, false,
+               [](TeamCollectiveSpec spec) { return make_all_reduce(std::move(spec)); });
 }
 
 std::shared_ptr<TeamCollective> TeamBuffer::reduce_scatter(const Operation& operation,
@@ -192,7 +203,8 @@ std::shared_ptr<TeamCollective> TeamBuffer::reduce_scatter(const Operation& oper
               " elements where this worker's piece has ", size);
   RIESZ_CHECK(out.const_data_ptr() == mine || apart(out, task.local), operation.text,
               ": out lies in the buffer, but not where this worker's piece does");
-  return begin(operation, pieces, [&] { return make_reduce_scatter(std::move(task), out, add); });
+  return begin(std::move(task), out, add,
+               [&](TeamCollectiveSpec spec) { return make_reduce_scatter(std::move(spec), out, add); });
 }
 
 std::shared_ptr<TeamCollective> TeamBuffer::all_gather(const Operation& operation, const PieceOffsets& pieces,
@@ -207,7 +219,8 @@ std::shared_ptr<TeamCollective> TeamBuffer::all_gather(const Operation& operatio
               " elements where the pieces have ", pieces.back());
   RIESZ_CHECK(apart(out, task.local) || (whole && out.data_ptr() == task.local.data_ptr()), operation.text,
               ": out lies in the buffer; it may only be the buffer itself, where that holds the whole");
-  return begin(operation, pieces, [&] { return make_all_gather(std::move(task), out); });
+  return begin(std::move(task), out, false,
+               [&](TeamCollectiveSpec spec) { return make_all_gather(std::move(spec), out); });
 }
 
 }  // namespace riesz

@@ -8,7 +8,8 @@ namespace riesz {
 
 /// A team collective: a collective on a `TeamBuffer` under way. After `wait` this worker has its result, and
 /// no peer reads this worker's buffer any more. `wait` throws an Error if the team's workers began different
-/// collectives.
+/// collectives. On a device the result and the buffer are those of the stream that has waited: `advance` says
+/// only that all is queued.
 class TeamCollective : public BackgroundTask {
  protected:
   using BackgroundTask::BackgroundTask;

@@ -23,6 +23,7 @@ class Planner {
         P_(X.partition()),
         Q_(Y.partition()),
         routes_(X, Y, axes),
+        axes_(axes),
         worker_(worker),
         in_P_(P_.rank_in(worker)),
         in_Q_(P_ == Q_ ? in_P_ : Q_.rank_in(worker)) {}
@@ -40,6 +41,7 @@ class Planner {
       plan_shortcuts();
     }
     if (rounds_.identity) return std::move(rounds_);
+    if (in_P_ >= 0 && !rounds_.detached) rounds_.collective = collective();
     rounds_.add(std::move(round_));
     if (!copies_.empty()) rounds_.add(spread(copies_, worker_, rounds_.y_shape));
     return std::move(rounds_);
@@ -76,7 +78,8 @@ class Planner {
   void plan_sends() {
     const Shape shape = X_.local_shape(in_P_);
     const Route* before = nullptr;
-    const std::vector<Route> routes = routes_.outgoing(in_P_);
+    outgoing_ = routes_.outgoing(in_P_);
+    const std::vector<Route>& routes = outgoing_;
     for (const Route& route : routes) {
       const int peer = Q_.world_rank(route.rank);
       if (peer == worker_) {
@@ -107,7 +110,8 @@ class Planner {
       }
       std::vector<Box> parts = route.parts;
       const auto from_sender = here.find(route.rank);
-      if (auto copy = from_sender == here.end() ? std::nullopt : copy_to_this(from_sender->second, route.rank)) {
+      if (auto copy =
+              from_sender == here.end() ? std::nullopt : copy_to_this(from_sender->second, route.rank)) {
         parts = copy->piece_for(worker_, route.parts);
         copies_.emplace_back(std::move(*copy), route.parts);
       }
@@ -146,17 +150,56 @@ class Planner {
                        kept_.parts.size() == 1 && kept_.elements == volume(X_.boxes(in_P_));
   }
 
+  /// A split that overlaps may send other pieces on each worker; of all others, all have the same pieces of
+  /// what is whole on each.
+  static bool overlaps(const Space& S) {
+    for (int dim = 0; dim < S.dims(); ++dim) {
+      for (const Shard& shard : S.shards(dim)) {
+        if (shard.overlaps()) return true;
+      }
+    }
+    return false;
+  }
+
+  /// Do the routes cut a tensor of this shape into one piece for each member, of one size, in their order?
+  bool in_order(const std::vector<Route>& routes, const Shape& whole, std::int64_t piece) const {
+    if (routes.size() != P_.fibre(in_P_, axes_).size() || piece == 0) return false;
+    for (std::size_t i = 0; i < routes.size(); ++i) {
+      if (routes[i].parts.size() != 1 || routes[i].elements != piece) return false;
+      const Parts parts = Parts::into(whole, routes[i].parts);
+      if (!parts.direct() || parts.copies.front().to != static_cast<std::int64_t>(i) * piece) return false;
+    }
+    return true;
+  }
+
+  static bool cut_by(const Space& S, int axis) { return S.placement(axis) == Placement::Sharded; }
+
+  std::optional<LibraryCollective> collective() const {
+    if (overlaps(X_) || overlaps(Y_)) return std::nullopt;
+    const Space& whole = routes_.adds() ? X_ : Y_;
+    if (std::any_of(axes_.begin(), axes_.end(), [&](int axis) { return cut_by(whole, axis); }))
+      return std::nullopt;
+    const std::int64_t x = volume(X_.boxes(in_P_)), y = volume(Y_.boxes(in_P_));
+    const auto p = static_cast<std::int64_t>(incoming_.size());
+    if (!routes_.adds() && y == p * x && in_order(incoming_, rounds_.y_shape, x))
+      return LibraryCollective::all_gather;
+    if (routes_.adds() && round_.whole && x == p * y && in_order(outgoing_, X_.local_shape(in_P_), y))
+      return LibraryCollective::reduce_scatter;
+    return std::nullopt;
+  }
+
   const Hosts& hosts_;
   const Space& X_;
   const Space& Y_;
   const Partition& P_;
   const Partition& Q_;
   Routes routes_;
+  const std::vector<int>& axes_;
   int worker_;
   int in_P_;
   int in_Q_;
   Route kept_{0, {}, 0};
-  std::vector<Route> incoming_;
+  std::vector<Route> outgoing_, incoming_;
   std::size_t kept_at_ = 0;  // among these
   std::vector<CopyInY> copies_;
   Round round_;

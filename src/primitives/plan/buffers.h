@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/communicator.h"
@@ -21,12 +22,15 @@ class Buffers {
   const Operation& operation() const { return *operation_; }
   const Rounds& rounds() const { return *rounds_; }
   std::int64_t element_size() const { return element_size_; }
+  at::ScalarType type() const { return own_type_; }
   at::Device device() const { return options_.device(); }
   bool in_host_memory() const { return in_host_memory_; }
 
   void begin(at::Tensor x);
   /// Appends the messages of a round.
   void collect(const Round& round, std::vector<Transfer>& sends, std::vector<Transfer>& receives);
+  /// x and a new y, for the rounds' collective of a device's library.
+  std::pair<at::Tensor, at::Tensor> ends();
   /// Does the part of the round that needs no messages, while messages travel.
   void keep(const Round& round);
   /// Makes y, or a chunk of it, from the messages that have come.

@@ -99,11 +99,10 @@ Rounds fibre_rounds(const Partition& partition, const std::vector<int>& axes, in
   rounds.identity = peers.size() == 1 || elements == 0;
   if (rounds.identity) return rounds;
   rounds.team = std::make_shared<const std::vector<int>>(peers);
+  if (combination == Round::Combination::sum) rounds.collective = LibraryCollective::all_reduce;
   const auto p = static_cast<int>(peers.size());
   if (p == 2 && elements <= kSmallReduction) {
-    rounds.add(reduce(peers, me, combination, [&](std::size_t) {
-      return Interval{0, elements};
-    }));
+    rounds.add(reduce(peers, me, combination, [&](std::size_t) { return Interval{0, elements}; }));
     return rounds;
   }
   const auto chunk = [&](std::size_t i) { return balanced_interval(elements, p, 1, static_cast<int>(i)); };

@@ -85,6 +85,9 @@ struct Rounds {
   bool identity = false;    ///< y is x: there are no rounds
   bool detached = false;    ///< it does not wait for its sends: the receivers may come much later
   CallTeam team = nullptr;  ///< all workers that make the move together; nullptr between two partitions
+  /// The collective of a device's library that takes x to y as all rounds together do, where there is one.
+  /// The whole team has the same.
+  std::optional<LibraryCollective> collective = std::nullopt;
 
   void add(Round round);
   /// The worker's traffic in elements and messages; bytes stay 0.

@@ -139,12 +139,23 @@ void add_collective(Work& work, const Call& call) {
   });
 }
 
+/// What else is issued on this device, and waits for the oldest group.
+std::string behind() {
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  const std::lock_guard lock(state.mutex);
+  std::string all;
+  for (std::size_t i = 1; i < state.waiting.size(); ++i)
+    all += concat(all.empty() ? "; behind it: " : "; ", state.waiting[i]);
+  return all;
+}
+
 /// Runs in the stream's thread.
 void perform(Work& work) {
   const at::NoGradGuard no_gradient;
-  Transport& transport = NcclStandIn::State::now().transport;
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  Transport& transport = state.transport;
   nccl::OpaqueComm& comm = *work.comm;
-  if (stopped(comm)) return;
+  if (stopped(comm) || state.hangs) return;
   for (const auto& f : work.before) f();
   for (Flight& each : work.flights) each.post(transport);
   const auto all = [&] {
@@ -161,11 +172,13 @@ void perform(Work& work) {
     return failed(&comm, concat(work.text, ": ", error.what()));
   }
   if (stopped(comm)) return;
+  state.hangs = true;
   std::string waits;
   for (Flight& each : work.flights) {
-    if (!each.done(transport)) waits += concat(waits.empty() ? "" : "; ", each.text);
+    const bool repeats = waits.ends_with(each.text);
+    if (!each.done(transport) && !repeats) waits += concat(waits.empty() ? "" : "; ", each.text);
   }
-  failed(&comm, concat("NCCL would hang: ", waits, " waits, and the other end does not come"));
+  failed(&comm, concat("NCCL would hang: ", waits, " waits, and the other end does not come", behind()));
 }
 
 }  // namespace
@@ -176,8 +189,10 @@ std::string text_of(const Call& call) {
   const bool out = is(call, "ncclSend"), in = is(call, "ncclRecv");
   std::string peer = out ? " to rank " : in ? " from rank " : "";
   if (out || in) peer += std::to_string(call.peer);
-  return concat(call.function, " of ", call.count, " elements", peer, " in a communicator of ",
-                call.comm->ranks);
+  std::string ranks;
+  for (const int rank : call.comm->world) ranks += concat(ranks.empty() ? "" : ", ", rank);
+  return concat(call.function, " of ", call.count, " elements", peer, " in the communicator of ranks ",
+                ranks);
 }
 
 Result issue(const std::vector<Call>& calls) {
@@ -195,14 +210,23 @@ Result issue(const std::vector<Call>& calls) {
     else
       add_collective(*work, call);
   }
+  // A device has room for one kernel of NCCL's, for more are not promised: so communicators too are called
+  // in one order on all ranks.
+  NcclStandIn::State& state = NcclStandIn::State::now();
   pretend::Stream* const stream = calls.front().stream;
-  const auto before = std::pair(comm.last_stream, comm.last_number);
-  comm.last_stream = stream;
-  comm.last_number = stream->add([work, before, stream] {
+  const std::lock_guard lock(state.issuing);
+  const auto before = std::pair(state.last_stream, state.last_number);
+  {
+    const std::lock_guard texts(state.mutex);
+    state.waiting.push_back(work->text);
+  }
+  state.last_stream = stream;
+  state.last_number = stream->add([work, before, stream, &state] {
     if (before.first != nullptr && before.first != stream) before.first->wait(before.second);
     perform(*work);
+    const std::lock_guard texts(state.mutex);
+    state.waiting.pop_front();
   });
-  ++comm.issued;
   return Result::success;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <set>
@@ -26,9 +27,6 @@ struct OpaqueComm {
   std::mutex calls;                 // held by the thread that calls it
   // By rank: how many messages were issued to it and from it.
   std::vector<int> sent, received;
-  std::uint64_t issued = 0;
-  testing::pretend::Stream* last_stream = nullptr;  // of the call before
-  testing::pretend::Number last_number = 0;
 };
 
 }  // namespace riesz::nccl
@@ -38,6 +36,7 @@ namespace riesz::testing {
 struct NcclStandIn::State {
   MpiTransport transport;
   std::atomic<bool> stops = false;
+  std::atomic<bool> hangs = false;  // so would NCCL, for ever: nothing runs after it
   std::atomic<std::chrono::milliseconds> standstill{std::chrono::seconds(60)};
   std::mutex mutex;
   std::string identity;
@@ -45,7 +44,17 @@ struct NcclStandIn::State {
   std::vector<std::string> faults;
   std::map<std::string, int> calls;
   std::set<int> ids_made, ids_used;
-  std::vector<std::thread> threads;  // that make communicators
+  // Of the call before on this device, of whatever communicator; under `issuing`.
+  std::mutex issuing;
+  pretend::Stream* last_stream = nullptr;
+  pretend::Number last_number = 0;
+  std::deque<std::string> waiting;  // the texts of groups that are issued and not done, oldest first
+  struct OpenGroup {
+    std::chrono::steady_clock::time_point begin;
+    std::string first = "no call yet";
+  };
+  std::map<std::thread::id, OpenGroup> open;  // begun, and not ended
+  std::vector<std::thread> threads;           // that make communicators
 
   static State& now();
 };
