@@ -17,7 +17,7 @@
 namespace riesz {
 namespace {
 
-bool is_there(const Partition& mesh, const std::string& axis) {
+bool has_axis(const Partition& mesh, const std::string& axis) {
   return !axis.empty() && mesh.find(axis) >= 0;
 }
 
@@ -51,7 +51,7 @@ Space where_computed(const Space& X, const ExpertPlaces& places) {
 /// The workers that exchange tokens.
 Partition along_experts(const Partition& mesh, const std::string& axis) {
   if (!mesh.active()) return mesh;
-  return is_there(mesh, axis) ? mesh.along(axis) : mesh.subset({mesh.rank()});
+  return has_axis(mesh, axis) ? mesh.along(axis) : mesh.subset({mesh.rank()});
 }
 
 std::int64_t tokens_of(const Space& T, int rank) {
@@ -75,9 +75,9 @@ Experts::Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places,
       options_(options),
       tokens_(where_computed(X, places_)),
       fibre_(along_experts(X.partition(), places_.experts)),
-      axis_(is_there(X.partition(), places_.experts) ? places_.experts : "subset"),
+      axis_(has_axis(X.partition(), places_.experts) ? places_.experts : "subset"),
       parts_(options.experts, options.inner,
-             is_there(X.partition(), places_.experts) ? X.partition().extent(places_.experts) : 1) {
+             has_axis(X.partition(), places_.experts) ? X.partition().extent(places_.experts) : 1) {
   set_domain(X);
   set_range(X);
   for (std::int64_t expert = 0; expert < options.experts; ++expert) {
@@ -94,7 +94,7 @@ Space Experts::weight_space(std::int64_t expert, int inner_dim, bool read) const
   const std::int64_t width = tokens_.shape().back();
   Space W(mesh, inner_dim == 0 ? std::vector<std::int64_t>{options_.inner, width}
                                : std::vector<std::int64_t>{width, options_.inner});
-  if (is_there(mesh, places_.experts)) W = W.sharded(inner_dim, places_.experts, parts_.inner_of(expert));
+  if (has_axis(mesh, places_.experts)) W = W.sharded(inner_dim, places_.experts, parts_.inner_of(expert));
   for (const std::string& axis : places_.inner) W = W.sharded(inner_dim, axis);
   if (!read) return W;
   for (const Axis& axis : mesh.axes())
@@ -175,7 +175,7 @@ Vector Experts::run(const Vector& x, const Routing& routing,
 
 std::vector<at::Tensor> Experts::held(const std::vector<Parameter>& by_expert, int inner_dim,
                                       at::ScalarType type) const {
-  const int worker = is_there(tokens_.partition(), places_.experts) ? fibre_.rank() : 0;
+  const int worker = has_axis(tokens_.partition(), places_.experts) ? fibre_.rank() : 0;
   const Interval mine = parts_.split().held(worker).front();
   std::vector<at::Tensor> here;
   for (std::int64_t expert = 0; expert < parts_.experts(); ++expert) {
