@@ -46,9 +46,9 @@ std::shared_ptr<TeamCollective> make_all_reduce(TeamCollectiveSpec task);
 std::shared_ptr<TeamCollective> make_reduce_scatter(TeamCollectiveSpec task, at::Tensor out, bool add);
 std::shared_ptr<TeamCollective> make_all_gather(TeamCollectiveSpec task, at::Tensor out);
 
-/// The same three, as a collective of the device's library; nullptr where it has none for them: it is not
-/// asked for, the pieces differ in size, or their order is not that of the ranks. `out`: as in `TeamBuffer`,
-/// undefined for an all-reduce. All members get the same answer.
+/// The same three, as a collective of the device's library. Returns nullptr if the library's collectives are
+/// not asked for. Also if the pieces differ in size, or their order is not that of the ranks. `out`: as in
+/// `TeamBuffer`, undefined for an all-reduce. All members get the same answer.
 std::shared_ptr<TeamCollective> make_of_library(const TeamCollectiveSpec& task, DeviceTransport& transport,
                                                 const at::Tensor& out, bool add);
 

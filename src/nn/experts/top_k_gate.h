@@ -80,9 +80,9 @@ struct Routing {
 ///     g_j = scale·s[e_j], divided by Σ s[e_i] over the choices kept; 0 if it is dropped
 ///
 /// With `drop` an expert takes at most max(least_capacity, ⌈N/E·capacity_factor·k⌉) of the micro-batch's N
-/// tokens, on all its workers together. All averages are over the micro-batch on all its workers: m is the
-/// mean probability of an expert (the score over the sum of scores), f the share of tokens that chose it. So
-/// numbers are the same at every layout. They are the same at every number of micro-batches only without
+/// tokens, on all its workers together. All averages are over the micro-batch on all its workers. The mean
+/// probability of an expert is m, where a probability is the score over the sum of scores. The share of
+/// tokens that chose it is f. So numbers are the same at every layout. They are the same at every number of micro-batches only without
 /// capacity and auxiliary losses.
 ///
 /// Logits lie in any space whose last dim is whole, Sharded or Replicated on each axis. Cost, over the axes
