@@ -82,8 +82,8 @@ struct Routing {
 /// With `drop` an expert takes at most max(least_capacity, ⌈N/E·capacity_factor·k⌉) of the micro-batch's N
 /// tokens, on all its workers together. All averages are over the micro-batch on all its workers. The mean
 /// probability of an expert is m, where a probability is the score over the sum of scores. The share of
-/// tokens that chose it is f. So numbers are the same at every layout. They are the same at every number of micro-batches only without
-/// capacity and auxiliary losses.
+/// tokens that chose it is f. So numbers are the same at every layout. They are the same at every number of
+/// micro-batches only without capacity and auxiliary losses.
 ///
 /// Logits lie in any space whose last dim is whole, Sharded or Replicated on each axis. Cost, over the axes
 /// that shard tokens: an AllReduce of 3E + 3 numbers. With drop by position an exchange of k·E counts for
