@@ -6,11 +6,15 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/io/adder.h"
+#include "riesz/nn/means_parameter.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/config/placement.h"
@@ -28,22 +32,22 @@ double real(std::int64_t n) { return static_cast<double>(n); }
 
 /// What a rank has of the model: all, or the stages of one of a pipeline's workers.
 struct Part {
-  double blocks;
+  std::vector<Interval> chunks;    ///< blocks
   bool first = true, last = true;  ///< has it the tables? the output layer?
   double under_way = 1;            ///< micro-batches whose activations it keeps at most
 };
 
 /// The part of each of the pipeline's workers, with blocks shared out evenly.
 std::vector<Part> parts_of(const Config& config) {
-  if (config.layout.pp == 1) return {{real(config.model.layers)}};
+  if (config.layout.pp == 1) return {{{{0, config.model.layers}}}};
   const Schedule table = pipeline_schedule(config);
   const Split blocks = Split::balanced(config.model.layers, table.chunks());
   const std::vector<int> kept = under_way(table).activations;
   std::vector<Part> parts;
-  for (const int chunks : kept) parts.push_back({0, false, false, real(chunks)});
+  for (const int chunks : kept) parts.push_back({{}, false, false, real(chunks)});
   for (int chunk = 0; chunk < table.chunks(); ++chunk) {
     Part& part = parts[static_cast<std::size_t>(table.worker_of[static_cast<std::size_t>(chunk)])];
-    part.blocks += real(blocks[chunk].size());
+    part.chunks.push_back(blocks[chunk]);
     part.first |= chunk == 0;
     part.last |= chunk + 1 == table.chunks();
     part.under_way *= real(table.workers()) / real(table.chunks());
@@ -79,33 +83,92 @@ ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
   return {model_shape(config, vocabulary_of_task(config)), layout};
 }
 
+/// Whether a parameter is trained, by its name.
+WhichNames trained_by(const Config& config) {
+  std::vector<std::string> frozen;
+  std::istringstream words(config.train.frozen);
+  for (std::string word; words >> word;) frozen.push_back(word);
+  return [frozen = std::move(frozen)](const std::string& name) {
+    return std::none_of(frozen.begin(), frozen.end(),
+                        [&](const std::string& pattern) { return detail::means_parameter(pattern, name); });
+  };
+}
+
 /// The part's sizes, and where its vectors lie.
-struct Model {
-  Model(const Config& config, const Partition& mesh, const Part& of)
-      : part(of),
-        layers(of.blocks),
+class Model {
+ public:
+  using Parameters = ModelSizes::Parameters;
+
+  Model(const Config& config, const Partition& mesh, Part of)
+      : part(std::move(of)),
         T(tokens_at_once(config)),
         sizes(sizes_of_model(config, spaces::named(config.layout.tensor, config.layout.sequence,
-                                                   config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))) {}
+                                                   config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))),
+        all_trained_(config.train.frozen.empty()),
+        is_trained_(trained_by(config)) {
+    for (const Interval& blocks : part.chunks) layers += real(blocks.size());
+    const WhichNames frozen = [&](const std::string& name) { return !is_trained_(name); };
+    each_block([&](std::int64_t i, double n) {
+      add(n, sizes.block(i, is_trained_));
+      untrained += n * sizes.block(i, frozen);
+    });
+    if (part.first) add(1, sizes.tokens(is_trained_)), add(1, sizes.positions(is_trained_));
+    if (part.last) add(1, sizes.output(is_trained_)), add_last_norm(sizes.last_norm(is_trained_));
+    if (part.first) untrained += sizes.tokens(frozen), untrained += sizes.positions(frozen);
+    if (part.last) untrained += sizes.output(frozen), untrained += sizes.last_norm(frozen);
+  }
 
-  double last_norm() const { return part.last ? sizes.last_norm() : 0; }
-  double tokens() const { return part.first ? sizes.tokens() : 0; }
-  double positions() const { return part.first ? sizes.positions() : 0; }
-  double output() const { return part.last ? sizes.output() : 0; }
-  double all() const { return layers * sizes.block() + tokens() + positions() + last_norm() + output(); }
-  double largest_unit() const { return std::max({sizes.block(), tokens(), positions(), output()}); }
-  double vectors_of_all() const { return layers * sizes.vectors() + last_norm(); }
-  /// Of the units that stay gathered in stage 3.
-  double kept_units() const {
-    const double few = static_cast<double>(ZeroOptions{}.keep);
-    double sum = sizes.block() <= few ? layers * sizes.block() : 0;
-    for (const double unit : {tokens(), positions(), last_norm(), output()}) sum += unit <= few ? unit : 0;
+  /// What all its blocks keep for backward.
+  ModelSizes::Kept kept_of_blocks(double rows) const {
+    if (all_trained_) {
+      const ModelSizes::Kept each = sizes.kept(rows, T);
+      return {layers * each.stored, layers * each.computed};
+    }
+    ModelSizes::Kept sum{0, 0, sizes.any_before_blocks(is_trained_)};
+    std::int64_t next = 0;  // what lies before it may be another part's
+    each_block([&](std::int64_t i, double n) {
+      for (; next <= i; ++next) {
+        const ModelSizes::Kept block = sizes.kept(rows, T, next, sum.varied, is_trained_);
+        sum.varied = block.varied;
+        if (next < i) continue;
+        sum.stored += n * block.stored, sum.computed += n * block.computed;
+      }
+    });
     return sum;
   }
 
   Part part;
-  double layers, T;
+  double layers = 0, T;
   ModelSizes sizes;
+  Parameters trained, untrained;
+  double largest_unit = 0,
+         kept_units = 0;  ///< of ZeRO: trained elements; those that stay gathered in stage 3
+
+ private:
+  /// Calls f(i, n) for blocks that are n like block i.
+  template <typename F>
+  void each_block(const F& f) const {
+    constexpr std::int64_t kMost = 4096;  // that are told apart
+    for (const Interval& blocks : part.chunks) {
+      const std::int64_t apart = all_trained_ ? 0 : std::min(kMost, blocks.size());
+      for (std::int64_t i = blocks.begin; i < blocks.begin + apart; ++i) f(i, 1.0);
+      if (blocks.size() > apart)
+        f(blocks.begin + std::max<std::int64_t>(apart - 1, 0), real(blocks.size() - apart));
+    }
+  }
+
+  void add(double n, const Parameters& unit) {
+    trained += n * unit;
+    largest_unit = std::max(largest_unit, unit.elements);
+    keep(n, unit);
+  }
+  void add_last_norm(const Parameters& norm) { trained += norm, keep(1, norm); }
+  void keep(double n, const Parameters& unit) {
+    if (unit.elements <= static_cast<double>(ZeroOptions{}.keep)) kept_units += n * unit.elements;
+  }
+
+  bool all_trained_;
+  WhichNames is_trained_;
 };
 
 /// Elements of fp32 that an optimizer keeps beside a rank's values, of which it trains `share`. Adafactor's
@@ -113,9 +176,7 @@ struct Model {
 double optimizer_state(const Config::Optimizer& optimizer, const Model& m, double share) {
   if (optimizer.kind == "sgd") return optimizer.momentum > 0 ? share : 0;
   if (optimizer.kind != "adafactor") return 2 * share;
-  const double vectors = m.vectors_of_all();
-  return m.layers * m.sizes.rows_and_columns_of_block() + m.sizes.rows_and_columns_of_tables() +
-         share / m.all() * vectors;
+  return m.trained.rows_and_columns + share / std::max(m.trained.elements, 1.0) * m.trained.vectors;
 }
 
 /// The bytes of an element: of parameters and the residual stream; of what is computed in a block.
@@ -145,6 +206,12 @@ double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
   return bytes.stored * kept.stored + bytes.computed * kept.computed;
 }
 
+/// Of all blocks.
+double kept_of_all(const Model& m, double rows, const ElementBytes& bytes) {
+  const ModelSizes::Kept kept = m.kept_of_blocks(rows);
+  return bytes.stored * kept.stored + bytes.computed * kept.computed;
+}
+
 /// What dropout adds to it: of attention the scores, and what is left of them, where its kernel of rows does
 /// not make both again. Masks are drawn again.
 double kept_to_drop(const Config& config, const Model& m, double rows, const ElementBytes& bytes) {
@@ -171,7 +238,7 @@ double kept_of_region(const Config& config, const Model& m, double rows, const E
 double kept_of_blocks(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
                       double logits) {
   if (m.layers < 1) return 0;
-  const double block = kept_of_block(m, rows, bytes) + kept_to_drop(config, m, rows, bytes);
+  const double block = kept_of_all(m, rows, bytes) / m.layers + kept_to_drop(config, m, rows, bytes);
   if (config.layout.recompute != "blocks") return m.layers * block;
   const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
   const double region = kept_of_region(config, m, rows, bytes), after = std::fmod(m.layers - 1, every);
@@ -184,7 +251,7 @@ struct Shared {
   Shared(const Config& config, const Model& m)
       : team(real(config.layout.dp) * real(config.layout.sp)),
         stage(team > 1 ? config.layout.zero : 0),
-        whole(m.all()),
+        whole(m.trained.elements),
         share(std::ceil(whole / team)) {}
 
   /// The elements that a rank has of what is shared out from this stage on.
@@ -199,7 +266,7 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   const Shared shared(config, m);
   const double stored = element_bytes(config).stored;
   const double masters = config.precision == "fp32" ? 0 : shared.from(1);
-  e.parameters = shared.from(3) * stored;
+  e.parameters = (shared.from(3) + m.untrained.elements) * stored;
   e.gradients = shared.from(2) * kFp32;
   e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) +
                  errors_to_send(config.optimizer, shared.whole, shared.team) + masters) *
@@ -207,12 +274,12 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
                 momenta_of_all(config.optimizer, shared.whole, config.layout.zero);
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
-  const double unit = shared.stage == 3 ? m.largest_unit() : std::max(m.largest_unit(), small);
+  const double unit = shared.stage == 3 ? m.largest_unit : std::max(m.largest_unit, small);
   const double saved = shared.whole - shared.share;
   const double segment = std::min(
       {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
   e.sums = shared.stage >= 2 ? 2 * segment * kFp32 : 0;
-  e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units()) * stored : 0;
+  e.gathered = shared.stage == 3 ? (2 * unit + m.kept_units) * stored : 0;
 }
 
 /// The bytes of a logit, with those of the loss. On a CPU it is read as it lies, and its gradient is written
@@ -241,6 +308,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double kept_to_measure = kept_of_block(m, measured, bytes);
   const double logits_to_measure = last * m.sizes.logits(measured, m.T) * bytes_of_logit(config, false);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
+  e.momentary = m.layers > 0 ? bytes.computed * m.sizes.multiplied(rows, m.T) : 0;
   e.activations = training ? kept : kept_to_measure;
   e.under_way = training ? others : 0;
   e.logits = training ? logits : logits_to_measure;
@@ -251,13 +319,16 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
 double checkpoint_copy(const Config& config, const Model& m) {
   if (!config.checkpoint.save || !config.checkpoint.background) return 0;
   const Shared shared(config, m);
-  if (shared.whole == 0) return 0;  // a stage without parameters
-  const double vectors = m.vectors_of_all() / shared.whole;
-  const double mine = shared.stage >= 1 ? 1 / shared.team : vectors + (1 - vectors) / shared.team;
+  const auto by_replicas = [&](const ModelSizes::Parameters& of) {
+    return of.vectors + (of.elements - of.vectors) / shared.team;
+  };
+  const double frozen = by_replicas(m.untrained) * element_bytes(config).stored;
+  if (shared.whole == 0) return frozen;  // a stage that trains nothing
+  const double mine = shared.stage >= 1 ? 1 / shared.team : by_replicas(m.trained) / shared.whole;
   const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
   const double state = optimizer_state(config.optimizer, m, shared.whole);
   return shared.whole * value * mine + state * kFp32 * (config.optimizer.kind == "adafactor" ? 1 : mine) +
-         errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32;
+         errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32 + frozen;
 }
 
 MemoryEstimate estimate_part(const Config& config, const Model& m, double data_bytes) {

@@ -24,6 +24,10 @@ struct MemoryEstimate {
   double checkpoint = 0;   ///< the copy that is written while training goes on
   double data = 0;         ///< the task's, and the ids of a batch, which every rank has whole
 
+  /// Not in `all`: what a layer of an MLP has beside for a moment of backward, when most activations may be
+  /// gone. Its operands where they are multiplied, gathered or made again, and their gradients.
+  double momentary = 0;
+
   /// The buffers through which values and gradients pass, as `Holdings::passing`.
   double passing() const { return gathered + sums; }
   double all() const;
@@ -32,9 +36,9 @@ struct MemoryEstimate {
 /// Estimates the memory of the rank that takes most. On a pipeline, blocks are divided evenly over the
 /// stages. Among a worker's ranks it takes the first, whose shares are the largest unless pieces in zigzag
 /// are uneven. It follows from the configuration and from where its layout puts each vector on `mesh`, the
-/// grid of its job_axes; nothing is allocated. Short-lived memory of a step, such as gathered operands, is
-/// left out, so the estimate is rather too low. `data_bytes`: of the text or the images, if it trains on
-/// such. Local.
+/// grid of its job_axes; nothing is allocated. Short-lived memory of a step is
+/// `momentary`, which the sum leaves out, so that is rather too low. `data_bytes`: of the text or the images,
+/// if it trains on such. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
 /// The categories by name, in the order of the report, without their sum.

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/models/model_sizes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "riesz/comm/error.h"
+#include "riesz/nn/contraction/contraction.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::app {
@@ -38,22 +41,24 @@ std::map<char, double> extents_of(const Shape& of, std::map<char, double> more) 
   return more;
 }
 
-/// Queries, keys, values and the way back to the stream; the MLP up and down.
-const std::vector<std::string>& six_matrices() {
-  static const std::vector<std::string> specs = {"btc,hdc->bthd", "btc,hdc->bthd", "btc,hdc->bthd",
-                                                 "bthd,chd->btc", "btc,fc->btf",   "btf,cf->btc"};
-  return specs;
-}
+using Named = Architecture::Named;
 
 Architecture architecture(const models::MinGptConfig& of) {
   return {.extents = extents_of(of, {{'q', 3}, {'v', real(of.vocabulary)}, {'p', real(of.context)}}),
-          .weights = {"btc,cqhd->qbthd", "bthd,hdc->btc", "btc,cf->btf", "btf,fc->btc"},
-          .biases = {"qbthd", "btc", "btf", "btc"},
-          .norms = 2,
-          .norm_vectors = 4,
-          .last_norm_vectors = 2,
+          .weights = {{"btc,cqhd->qbthd", "attn.c_attn"},
+                      {"bthd,hdc->btc", "attn.c_proj"},
+                      {"btc,cf->btf", "mlp.c_fc"},
+                      {"btf,fc->btc", "mlp.c_proj"}},
+          .biases = {{"qbthd", "attn.c_attn"},
+                     {"btc", "attn.c_proj"},
+                     {"btf", "mlp.c_fc"},
+                     {"btc", "mlp.c_proj"}},
+          .norms = {"ln_1", "ln_2"},
+          .vectors_of_norm = 2,
           .attending = {"qbthd"},
-          .inside = {"bthd", "btf"},
+          .blocks = "transformer.h",
+          .last_norm = "transformer.ln_f",
+          .embedding = {"transformer.wte.weight", "transformer.wpe.weight"},
           .positions = true,
           .tied = of.tied,
           .output_bias = false};
@@ -61,13 +66,19 @@ Architecture architecture(const models::MinGptConfig& of) {
 
 Architecture architecture(const models::GptJConfig& of) {
   return {.extents = extents_of(of, {{'v', real(of.vocabulary)}}),
-          .weights = six_matrices(),
-          .biases = {"btf", "btc"},
-          .norms = 1,  // which both branches read
-          .norm_vectors = 2,
-          .last_norm_vectors = 2,
+          .weights = {{"btc,hdc->bthd", "attn.q_proj"},
+                      {"btc,hdc->bthd", "attn.k_proj"},
+                      {"btc,hdc->bthd", "attn.v_proj"},
+                      {"bthd,chd->btc", "attn.out_proj"},
+                      {"btc,fc->btf", "mlp.fc_in"},
+                      {"btf,cf->btc", "mlp.fc_out"}},
+          .biases = {{"btf", "mlp.fc_in"}, {"btc", "mlp.fc_out"}},
+          .norms = {"ln_1"},  // which both branches read
+          .vectors_of_norm = 2,
           .attending = {"bthd", "bthd", "bthd"},
-          .inside = {"bthd", "btf"},
+          .blocks = "transformer.h",
+          .last_norm = "transformer.ln_f",
+          .embedding = {"transformer.wte.weight"},
           .positions = false,
           .tied = false,
           .output_bias = true};
@@ -77,18 +88,30 @@ Architecture architecture(const models::LlamaConfig& of) {
   std::map<char, double> extents =
       extents_of(of, {{'g', real(of.key_value_heads)}, {'v', real(of.vocabulary)}});
   if (of.head_width > 0) extents['d'] = real(of.head_width);
-  std::vector<std::string> biases;
-  if (of.attention_bias) biases = {"bthd", "btgd", "btgd", "btc"};
-  if (of.mlp_bias) biases.insert(biases.end(), {"btf", "btf", "btc"});
+  std::vector<Named> biases;
+  if (of.attention_bias)
+    biases = {{"bthd", "self_attn.q_proj"},
+              {"btgd", "self_attn.k_proj"},
+              {"btgd", "self_attn.v_proj"},
+              {"btc", "self_attn.o_proj"}};
+  if (of.mlp_bias)
+    biases.insert(biases.end(), {{"btf", "mlp.gate_proj"}, {"btf", "mlp.up_proj"}, {"btc", "mlp.down_proj"}});
   return {.extents = std::move(extents),
-          .weights = {"btc,hdc->bthd", "btc,gdc->btgd", "btc,gdc->btgd", "bthd,chd->btc", "btc,fc->btf",
-                      "btc,fc->btf", "btf,cf->btc"},
+          .weights = {{"btc,hdc->bthd", "self_attn.q_proj"},
+                      {"btc,gdc->btgd", "self_attn.k_proj"},
+                      {"btc,gdc->btgd", "self_attn.v_proj"},
+                      {"bthd,chd->btc", "self_attn.o_proj"},
+                      {"btc,fc->btf", "mlp.gate_proj"},
+                      {"btc,fc->btf", "mlp.up_proj"},
+                      {"btf,cf->btc", "mlp.down_proj"}},
           .biases = std::move(biases),
-          .norms = 2,
-          .norm_vectors = 2,
-          .last_norm_vectors = 1,
+          .norms = {"input_layernorm", "post_attention_layernorm"},
+          .vectors_of_norm = 1,
           .attending = {"bthd", "btgd", "btgd"},
-          .inside = {"bthd", "btf", "btf"},  // attended; gate and up, from which what goes down is made again
+          .activated = 2,  // gate and up, from which what goes down is made again
+          .blocks = "model.layers",
+          .last_norm = "model.norm",
+          .embedding = {"model.embed_tokens.weight"},
           .positions = false,
           .tied = of.tied,
           .output_bias = false};
@@ -96,20 +119,32 @@ Architecture architecture(const models::LlamaConfig& of) {
 
 Architecture architecture(const models::VitConfig& of) {
   const double P = real(of.patch);
-  std::vector<std::string> biases{"btc", "btf", "btc"};
-  if (of.qkv_bias) biases.insert(biases.end(), 3, "bthd");
+  std::vector<Named> biases{
+      {"btc", "attention.output.dense"}, {"btf", "intermediate.dense"}, {"btc", "output.dense"}};
+  const std::string in = "attention.attention.";
+  if (of.qkv_bias)
+    for (const char* name : {"query", "key", "value"}) biases.push_back({"bthd", in + name});
+  const std::string first = "vit.embeddings.";
   return {
       .extents = extents_of(
           of,
           {{'l', real(of.labels)}, {'p', real(of.tokens())}, {'x', real(of.channels)}, {'y', P}, {'z', P}}),
-      .weights = six_matrices(),
+      .weights = {{"btc,hdc->bthd", in + "query"},
+                  {"btc,hdc->bthd", in + "key"},
+                  {"btc,hdc->bthd", in + "value"},
+                  {"bthd,chd->btc", "attention.output.dense"},
+                  {"btc,fc->btf", "intermediate.dense"},
+                  {"btf,cf->btc", "output.dense"}},
       .biases = std::move(biases),
-      .norms = 2,
-      .norm_vectors = 4,
-      .last_norm_vectors = 2,
+      .norms = {"layernorm_before", "layernorm_after"},
+      .vectors_of_norm = 2,
       .attending = {"bthd", "bthd", "bthd"},
-      .inside = {"bthd", "btf"},
+      .blocks = "vit.encoder.layer",
+      .last_norm = "vit.layernorm",
+      .embedding = {first + "patch_embeddings.projection.weight", first + "position_embeddings",
+                    first + "patch_embeddings.projection.bias", first + "cls_token"},
       .table = "btxyz,cxyz->btc",
+      .output_path = "classifier",
       .output = "bc,lc->bl",
       .logits = "bl",
       .positions = true,
@@ -165,57 +200,142 @@ double ModelSizes::weight(const std::string& spec) const {
 
 double ModelSizes::width() const { return local_extent(spaces_.stream("btc"), 2, of_.extents.at('c')); }
 
-double ModelSizes::matrices() const {
-  double sum = 0;
-  for (const std::string& spec : of_.weights) sum += weight(spec);
-  return sum;
+ModelSizes::Parameters& ModelSizes::Parameters::operator+=(const Parameters& other) {
+  elements += other.elements, vectors += other.vectors, rows_and_columns += other.rows_and_columns;
+  return *this;
 }
 
-double ModelSizes::vectors() const {
-  double sum = of_.norm_vectors * width();
-  for (const std::string& letters : of_.biases) sum += elements(spaces_.stream_or_inside(letters), letters);
-  return sum;
-}
-
-double ModelSizes::last_norm() const { return of_.last_norm_vectors * width(); }
-
-double ModelSizes::output() const {
-  const double bias = of_.output_bias ? elements(spaces_.inside(of_.logits), of_.logits) : 0;
-  return (of_.tied ? 0 : weight(of_.output)) + bias;
-}
-
-double ModelSizes::rows_and_columns(const std::string& spec) const {
+ModelSizes::Parameters ModelSizes::matrix(const std::string& spec) const {
   const Letters letters(spec);
   double in = 1, out = 1;
   for (const char letter : letters.w)
     (letters.y.find(letter) == std::string::npos ? in : out) *= of_.extents.at(letter);
-  return in + out;
+  return {weight(spec), 0, in + out};
 }
 
-double ModelSizes::rows_and_columns_of_block() const {
-  double sum = 0;
-  for (const std::string& spec : of_.weights) sum += rows_and_columns(spec);
+ModelSizes::Parameters ModelSizes::matrix(const std::string& spec, const std::string& path,
+                                          const WhichNames& which) const {
+  return which(path) ? matrix(spec) : Parameters{};
+}
+
+ModelSizes::Parameters ModelSizes::norm(const std::string& path, const WhichNames& which) const {
+  const double vectors =
+      (which(path + ".weight") ? 1 : 0) + (of_.vectors_of_norm > 1 && which(path + ".bias") ? 1 : 0);
+  return {vectors * width(), vectors * width()};
+}
+
+ModelSizes::Parameters ModelSizes::block(std::int64_t i, const WhichNames& which) const {
+  const std::string path = concat(of_.blocks, ".", i, ".");
+  Parameters sum;
+  for (const Named& w : of_.weights) sum += matrix(w.letters, path + w.path + ".weight", which);
+  for (const Named& bias : of_.biases) {
+    if (!which(path + bias.path + ".bias")) continue;
+    const double n = elements(spaces_.stream_or_inside(bias.letters), bias.letters);
+    sum += {n, n};
+  }
+  for (const std::string& each : of_.norms) sum += norm(path + each, which);
   return sum;
 }
 
-double ModelSizes::rows_and_columns_of_tables() const {
-  const double tables = rows_and_columns(of_.table) + (of_.tied ? 0 : rows_and_columns(of_.output));
-  return tables + (of_.positions ? of_.extents.at('c') + of_.extents.at('p') : 0);
+ModelSizes::Parameters ModelSizes::tokens(const WhichNames& which) const {
+  return matrix(of_.table, of_.embedding[0], which);
+}
+
+ModelSizes::Parameters ModelSizes::positions(const WhichNames& which) const {
+  return of_.positions ? matrix("tp,pc->tc", of_.embedding[1], which) : Parameters{};
+}
+
+ModelSizes::Parameters ModelSizes::last_norm(const WhichNames& which) const {
+  return norm(of_.last_norm, which);
+}
+
+ModelSizes::Parameters ModelSizes::output(const WhichNames& which) const {
+  Parameters sum = of_.tied ? Parameters{} : matrix(of_.output, of_.output_path + ".weight", which);
+  if (of_.output_bias && which(of_.output_path + ".bias"))
+    sum.elements += elements(spaces_.inside(of_.logits), of_.logits);
+  return sum;
+}
+
+bool ModelSizes::any_before_blocks(const WhichNames& which) const {
+  return std::any_of(of_.embedding.begin(), of_.embedding.end(), which);
 }
 
 double ModelSizes::scores(double rows, double T) const {
   return elements(spaces_.attending("bthd"), "bthd", rows, T) / of_.extents.at('d') * T;
 }
 
+double ModelSizes::multiplied(double rows, double T) const {
+  constexpr std::int64_t kAny = 64;  // where what lies does not depend on sizes
+  double most = 0;
+  for (const Named& w : of_.weights) {
+    const Letters letters(w.letters);
+    if (letters.x != "btf" && letters.y != "btf") continue;
+    const auto space = [&](const std::string& of) {
+      const Space X = spaces_.stream_or_inside(of);
+      return X.with_shape({kAny, kAny, X.shape().back()});
+    };
+    const Contraction form(w.letters, space(letters.x), spaces_.weight(w.letters), space(letters.y));
+    const auto size = [&](int operand, const std::string& of) {
+      return elements(form.read(operand).range(), of, rows, T);
+    };
+    most = std::max(most, 2 * size(0, letters.x) + 2 * size(1, letters.w) + size(2, letters.y));
+  }
+  return most;
+}
+
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
-  Kept kept{of_.norms * stream(rows, T), 0};
+  return kept(rows, T, 0, true, [](const std::string&) { return true; });
+}
+
+ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool varied,
+                                  const WhichNames& trained) const {
+  const std::string path = concat(of_.blocks, ".", i, ".");
+  // Of the layers that read or write these letters: is a weight trained, or a bias?
+  const auto any = [&](const auto& of_these) {
+    const auto is = [&](const char* of_what) {
+      return
+          [&, of_what](const Named& each) { return of_these(each) && trained(path + each.path + of_what); };
+    };
+    return std::any_of(of_.weights.begin(), of_.weights.end(), is(".weight")) ||
+           std::any_of(of_.biases.begin(), of_.biases.end(), is(".bias"));
+  };
+  const auto under = [&](const char* in, const char* out) {
+    std::vector<std::string> paths;
+    for (const Named& w : of_.weights) {
+      const Letters letters(w.letters);
+      if (letters.x.ends_with(in) && letters.y.ends_with(out)) paths.push_back(w.path);
+    }
+    return any([paths](const Named& each) {
+      return std::find(paths.begin(), paths.end(), each.path) != paths.end();
+    });
+  };
+  const auto norm_trained = [&](const std::string& norm) {
+    return trained(path + norm + ".weight") || (of_.vectors_of_norm > 1 && trained(path + norm + ".bias"));
+  };
+  const bool one_norm = of_.norms.size() == 1;
+  const bool heads = under("btc", "d"), back = under("d", "btc"), up = under("btc", "btf"),
+             down = under("btf", "btc");
+
+  Kept kept;
+  const auto keep_stream = [&](bool is) { kept.stored += is ? stream(rows, T) : 0; };
+  const bool to_heads = varied || norm_trained(of_.norms[0]);
+  keep_stream(to_heads || heads || (one_norm && up));
+  const bool attends = to_heads || heads;
   for (const std::string& letters : of_.attending)
-    kept.computed += elements(spaces_.attending(letters), letters, rows, T);
-  for (const std::string& letters : of_.inside)
-    kept.computed += elements(spaces_.inside(letters), letters, rows, T);
+    kept.computed += attends ? elements(spaces_.attending(letters), letters, rows, T) : 0;
   // Attention keeps its result where it attends, and the projection behind it where that is brought to.
-  if (const Space attended = spaces_.attending("bthd"); !lie_alike(attended, spaces_.inside("bthd")))
-    kept.computed += elements(attended, "bthd", rows, T);
+  const Space attended = spaces_.attending("bthd"), brought = spaces_.inside("bthd");
+  const bool alike = lie_alike(attended, brought);
+  if (attends && !alike) kept.computed += elements(attended, "bthd", rows, T);
+  if (alike ? attends || back : back) kept.computed += elements(brought, "bthd", rows, T);
+
+  const bool middle = one_norm ? varied : varied || attends || back;
+  const bool to_mlp = one_norm ? to_heads : middle || norm_trained(of_.norms[1]);
+  if (!one_norm) keep_stream(to_mlp || up);
+  const bool activates = to_mlp || up;
+  const double between = elements(spaces_.inside("btf"), "btf", rows, T);
+  kept.computed += between * (activates ? of_.activated : down ? 1 : 0);
+  kept.varied = varied || attends || back || activates || down;
   return kept;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,21 +16,31 @@ namespace riesz::app {
 
 /// The parts of a model of some kind, in the letters of its specs; its memory is estimated from them.
 struct Architecture {
+  /// A spec, or the letters of what a bias is added to; and the path of its module in the block.
+  struct Named {
+    std::string letters, path;
+  };
+
   std::map<char, double> extents;      ///< of all letters but b and t; p: rows of the table of positions
-  std::vector<std::string> weights;    ///< the specs of a block's linear layers
-  std::vector<std::string> biases;     ///< of each bias of a block, the letters of what it is added to
-  double norms;                        ///< of a block
-  double norm_vectors;                 ///< parameters of a block's norms, as vectors of the width
-  double last_norm_vectors;            ///< of the norm behind the last block
+  std::vector<Named> weights;          ///< of a block's linear layers
+  std::vector<Named> biases;           ///< of a block
+  std::vector<std::string> norms;      ///< of a block, their paths
+  double vectors_of_norm;              ///< its parameters, as vectors of the width
   std::vector<std::string> attending;  ///< what backward reads of a block, placed as attention computes it
-  std::vector<std::string> inside;     ///< what else it reads inside a block
-  std::string table = "btv,vc->btc";   ///< the spec of what reads the model's inputs
+  double activated = 1;                ///< what the MLP's activation is given, as tensors of btf
+  std::string blocks, last_norm;       ///< paths
+  std::vector<std::string> embedding;  ///< all parameters before the first block; the table, the positions, …
+  std::string table = "btv,vc->btc";  ///< the spec of what reads the model's inputs
+  std::string output_path = "lm_head";
   std::string output = "btc,vc->btv";  ///< of the output layer
   std::string logits = "btv";
   bool positions;  ///< has it a table of positions?
   bool tied;       ///< is the output layer's weight the token table?
   bool output_bias;
 };
+
+/// Which parameters, by their names.
+using WhichNames = std::function<bool(const std::string& name)>;
 
 /// The elements of a model's weights and vectors on the first rank. No rank has more, unless pieces in zigzag
 /// are uneven. They follow from the sizes and from where the layout places each letter. Floating-point, so
@@ -38,30 +50,41 @@ class ModelSizes {
   ModelSizes(const models::CausalConfig& config, const Layout& layout);
   ModelSizes(const models::VitConfig& config, const Layout& layout);
 
-  /// The weights of a block's linear layers.
-  double matrices() const;
-  /// The biases of a block's linear layers, and its norms' parameters.
-  double vectors() const;
-  double block() const { return matrices() + vectors(); }
-  double tokens() const { return weight(of_.table); }
-  double positions() const { return of_.positions ? weight("tp,pc->tc") : 0; }
-  double last_norm() const;
-  /// Weight and bias, without a weight that is the token table.
-  double output() const;
+  /// Some parameters. Adafactor keeps rows_and_columns numbers: of all matrices, whole in their published
+  /// shapes.
+  struct Parameters {
+    double elements = 0, vectors = 0, rows_and_columns = 0;  ///< vectors: elements of biases and norms
+    Parameters& operator+=(const Parameters& other);
+    friend Parameters operator*(double n, const Parameters& of) {
+      return {n * of.elements, n * of.vectors, n * of.rows_and_columns};
+    }
+  };
 
-  /// Rows plus columns of all whole matrices in their published shapes: of a block, and of the tables and the
-  /// output layer. Adafactor keeps this many numbers.
-  double rows_and_columns_of_block() const;
-  double rows_and_columns_of_tables() const;
+  Parameters block(std::int64_t i, const WhichNames& which) const;
+  Parameters tokens(const WhichNames& which) const;
+  Parameters positions(const WhichNames& which) const;
+  Parameters last_norm(const WhichNames& which) const;
+  /// Weight and bias, without a weight that is the token table.
+  Parameters output(const WhichNames& which) const;
+  /// Is any parameter before the first block among these?
+  bool any_before_blocks(const WhichNames& which) const;
 
   // Of `rows` sequences of T tokens:
 
   /// The elements of a block that are kept for backward: in the type of the residual stream, and in the
-  /// compute type. The results of norms and activations are made again from what these were given.
+  /// compute type. The results of norms and activations are made again from what these were given. `varied`:
+  /// does a gradient go back to what the block is given, and to what it gives?
   struct Kept {
-    double stored, computed;
+    double stored = 0, computed = 0;
+    bool varied = true;
   };
+  /// Of block i, where these parameters are trained.
+  Kept kept(double rows, double T, std::int64_t i, bool varied, const WhichNames& trained) const;
+  /// Where all are.
   Kept kept(double rows, double T) const;
+  /// The most that a linear layer of an MLP has at once in backward, where it multiplies them: x and its
+  /// gradient, w and its, and y's gradient.
+  double multiplied(double rows, double T) const;
   double stream(double rows, double T) const { return elements(spaces_.stream("btc"), "btc", rows, T); }
   /// The scores of a block's attention: of each position for each other, in each head.
   double scores(double rows, double T) const;
@@ -75,7 +98,9 @@ class ModelSizes {
  private:
   double elements(const Space& X, const std::string& letters, double rows = 1, double T = 1) const;
   double weight(const std::string& spec) const;
-  double rows_and_columns(const std::string& spec) const;
+  Parameters matrix(const std::string& spec) const;
+  Parameters matrix(const std::string& spec, const std::string& path, const WhichNames& which) const;
+  Parameters norm(const std::string& path, const WhichNames& which) const;
   double width() const;
 
   Architecture of_;

@@ -5,17 +5,11 @@
 #include <algorithm>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/means_parameter.h"
 #include "riesz/nn/names.h"
 
 namespace riesz {
 namespace {
-
-/// By its name, or by the path of a module above it.
-bool means(const std::string& pattern, const std::string& parameter) {
-  for (std::size_t end = parameter.find('.'); end != std::string::npos; end = parameter.find('.', end + 1))
-    if (name_matches(pattern, parameter.substr(0, end))) return true;
-  return name_matches(pattern, parameter);
-}
 
 /// Of modules that hold parameters; some, where there are many.
 std::string some_modules(const std::vector<Parameter>& parameters) {
@@ -33,14 +27,16 @@ void freeze_where(const Module& model, const std::vector<std::string>& patterns,
   const std::vector<Parameter> parameters = model.parameters();
   for (const std::string& pattern : patterns)
     RIESZ_CHECK(std::any_of(parameters.begin(), parameters.end(),
-                            [&](const Parameter& parameter) { return means(pattern, parameter.name()); }),
+                            [&](const Parameter& parameter) {
+                              return detail::means_parameter(pattern, parameter.name());
+                            }),
                 said_in, ": the pattern \"", pattern,
                 "\" means no parameter of the model; it is a parameter's name, or the path of a module, in "
                 "which * stands for any run of characters but dots and [0-3] for these numbers; there are ",
                 some_modules(parameters));
   for (Parameter parameter : parameters) {
     const bool any = std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-      return means(pattern, parameter.name());
+      return detail::means_parameter(pattern, parameter.name());
     });
     if (any == meant) parameter.freeze();
   }

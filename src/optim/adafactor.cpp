@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/optim/adafactor.h"
 
-#include <ATen/Dispatch.h>
-#include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -11,52 +9,15 @@
 #include <limits>
 #include <utility>
 
-#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
-#include "riesz/comm/without_values.h"
+#include "riesz/optim/adafactor_pass.h"
 #include "riesz/optim/global_sums.h"
 
 namespace riesz {
 namespace {
 
 bool is_factored(const Parameter& parameter) { return parameter.shape().size() > 1; }
-
-/// Adds Σ g² of each row and column.
-void add_squares(const Share& share, const Matrices& shape, double* rows, double* columns) {
-  if (!has_values()) return;
-  AT_DISPATCH_FLOATING_TYPES(share.gradient.scalar_type(), "Adafactor", [&] {
-    const auto* gradient = share.gradient.const_data_ptr<scalar_t>();
-    for (const Line& line : lines(share, shape)) {
-      double sum = 0;
-      for (std::int64_t k = 0; k < line.size; ++k) {
-        const auto g = static_cast<double>(gradient[line.at + k]);
-        sum += g * g;
-        columns[line.column + k] += g * g;
-      }
-      rows[line.row] += sum;
-    }
-  });
-}
-
-/// V of a share's elements; `mean` is by matrix.
-at::Tensor estimate(const Share& share, const Matrices& shape, const at::Tensor& rows,
-                    const at::Tensor& columns, const at::Tensor& mean) {
-  at::Tensor result = at::empty_like(share.value);
-  if (!has_values()) return result;
-  AT_DISPATCH_FLOATING_TYPES(share.value.scalar_type(), "Adafactor", [&] {
-    auto* v = result.mutable_data_ptr<scalar_t>();
-    const auto* r = rows.const_data_ptr<scalar_t>();
-    const auto* c = columns.const_data_ptr<scalar_t>();
-    const auto* m = mean.const_data_ptr<scalar_t>();
-    for (const Line& line : lines(share, shape)) {
-      const scalar_t row = r[line.row];
-      const scalar_t row_mean = m[line.row / shape.rows];
-      for (std::int64_t k = 0; k < line.size; ++k) v[line.at + k] = row * c[line.column + k] / row_mean;
-    }
-  });
-  return result;
-}
 
 double root_mean_square(double sum, std::int64_t n) {
   return std::sqrt(sum) / std::sqrt(static_cast<double>(n));
@@ -127,7 +88,8 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
     double* mine = sums.mutable_data_ptr<double>() + begins[i];
     *mine = sum_of_squares(shares[i].value);
     if (factors_[i])
-      add_squares(shares[i], factors_[i]->shape, mine + 1, mine + 1 + factors_[i]->rows.numel());
+      adafactor_add_squares(shares[i].gradient, lines(shares[i], factors_[i]->shape), mine + 1,
+                            mine + 1 + factors_[i]->rows.numel());
   }
   sums = global_sums(store()->partition(), sums);
   std::vector<double> value_squares;
@@ -151,20 +113,13 @@ std::vector<double> Adafactor::moments(const std::vector<Share>& shares) {
   return value_squares;
 }
 
-at::Tensor Adafactor::direction(const Share& share, std::size_t i) const {
-  static constexpr Dispatched<at::Tensor(const Share&, const Matrices&, const at::Tensor&, const at::Tensor&,
-                                         const at::Tensor&)>
-      estimate_kernels{estimate, estimate_there};
+AdafactorElements Adafactor::elements(const Share& share, std::size_t i) const {
   const double epsilon = epsilon1(i);
   const auto& f = factors_[i];
-  at::Tensor v = variance_.of(i);
-  if (f) {
-    const at::Tensor mean = f->rows.mean(1).clamp_min_(epsilon);
-    v = estimate_kernels(share.value.device(), share, f->shape, f->rows, f->columns, mean);
-  } else {
-    v = v.clone();
-  }
-  return v.clamp_min_(epsilon * epsilon).rsqrt_().mul_(share.gradient);
+  if (!f) return {share.value, share.gradient, variance_.of(i), {}, {}, {}, epsilon};
+  const at::Tensor means = f->rows.mean(1, true).clamp_min_(epsilon);
+  return {share.value, share.gradient, {}, lines(share, f->shape), f->rows.div(means).view({-1}),
+          f->columns,  epsilon};
 }
 
 void Adafactor::prepare(const std::vector<Share>& shares) {
@@ -173,7 +128,7 @@ void Adafactor::prepare(const std::vector<Share>& shares) {
   value_squares_ = moments(shares);
   at::Tensor squares = at::zeros({static_cast<std::int64_t>(shares.size())}, at::kDouble);
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = sum_of_squares(direction(shares[i], i));
+    if (shares[i].counted) squares.mutable_data_ptr<double>()[i] = adafactor_squares(elements(shares[i], i));
   }
   squares = global_sums(store()->partition(), squares);
   squares_.clear();
@@ -189,8 +144,7 @@ void Adafactor::update(const std::vector<Share>& shares, const StorePart& part) 
     const double rate = std::min(s.learning_rate, 1 / std::sqrt(static_cast<double>(steps())));
     const double size = std::max(options_.epsilon2, root_mean_square(value_squares_[i], n));
     const double excess = std::max(1.0, root_mean_square(squares_[i], n) / options_.clip);
-    if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
-    shares[i].value.sub_(direction(shares[i], i), rate * size / excess);
+    adafactor_apply(elements(shares[i], i), 1 - s.learning_rate * s.weight_decay, rate * size / excess);
   }
 }
 

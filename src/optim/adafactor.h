@@ -9,6 +9,8 @@
 
 namespace riesz {
 
+struct AdafactorElements;
+
 struct AdafactorOptions {
   double learning_rate = 1e-2;
   double beta2_decay = -0.8;            ///< 1 − β₂ = t^beta2_decay
@@ -51,8 +53,7 @@ class Adafactor : public Optimizer {
   State more_kept() const override;
   /// Moves R, C and V towards the squares of this step's gradients; returns Σ w² by parameter.
   std::vector<double> moments(const std::vector<Share>& shares);
-  /// u of share i.
-  at::Tensor direction(const Share& share, std::size_t i) const;
+  AdafactorElements elements(const Share& share, std::size_t i) const;
   double epsilon1(std::size_t i) const;
   double weight() const;
   /// Where what is summed of each parameter begins: w², rows, columns; and the end of all.
@@ -60,6 +61,7 @@ class Adafactor : public Optimizer {
   // The same on a device.
   void prepare_there(const std::vector<Share>& shares);
   void update_there(const std::vector<Share>& shares, const StorePart& part);
+  at::Tensor direction_there(const Share& share, std::size_t i) const;
   void move_there(const std::vector<Share>& shares, const std::vector<std::int64_t>& begins);
   static at::Tensor estimate_there(const Share& share, const Matrices& shape, const at::Tensor& rows,
                                    const at::Tensor& columns, const at::Tensor& mean);

@@ -78,6 +78,14 @@ void Adafactor::move_there(const std::vector<Share>& shares, const std::vector<s
   }
 }
 
+at::Tensor Adafactor::direction_there(const Share& share, std::size_t i) const {
+  const double epsilon = epsilon1(i);
+  const auto& f = factors_[i];
+  at::Tensor v = f ? estimate_there(share, f->shape, f->rows, f->columns, f->rows.mean(1).clamp_min_(epsilon))
+                   : variance_.of(i).clone();
+  return v.clamp_min_(epsilon * epsilon).rsqrt_().mul_(share.gradient);
+}
+
 void Adafactor::prepare_there(const std::vector<Share>& shares) {
   const std::vector<std::int64_t> begins = begins_of_sums();
   const auto numbers = finite().options().dtype(at::kDouble);
@@ -95,7 +103,7 @@ void Adafactor::prepare_there(const std::vector<Share>& shares) {
   move_there(shares, begins);
   std::vector<at::Tensor> squares;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    squares.push_back(shares[i].counted ? sum_of_squares_there(direction(shares[i], i))
+    squares.push_back(shares[i].counted ? sum_of_squares_there(direction_there(shares[i], i))
                                         : at::zeros({}, numbers));
   }
   squares_there_ = global_sums(store()->partition(), at::stack(squares));
@@ -115,7 +123,7 @@ void Adafactor::update_there(const std::vector<Share>& shares, const StorePart& 
     const at::Tensor step = size.mul(rate).div(excess);
     const at::Tensor& value = shares[i].value;
     const at::Tensor decayed = s.weight_decay == 0 ? value : value.mul(1 - s.learning_rate * s.weight_decay);
-    write(value, decayed.sub(direction(shares[i], i).mul_(step)));
+    write(value, decayed.sub(direction_there(shares[i], i).mul_(step)));
   }
 }
 

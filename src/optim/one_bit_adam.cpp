@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
+#include "riesz/optim/one_bit_pass.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
@@ -108,14 +109,16 @@ void OneBitAdam::bring_together() {
 void OneBitAdam::prepare(const std::vector<Share>& shares) {
   if (steps() <= freeze_step_) return;
   bring_together();
-  std::vector<at::Tensor> momenta;
+  std::vector<OneBitTerm> terms;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double beta1 = *setting(i).momentum;
-    momenta.push_back(finite().defined() ? momentum(i).clone() : momentum(i));
-    momenta.back().mul_(beta1).add_(shares[i].arrived(), (1 - beta1) * fibre_.size());
+    terms.push_back({finite().defined() ? momentum(i).clone() : momentum(i), beta1, shares[i].arrived(),
+                     (1 - beta1) * fibre_.size()});
   }
-  mean_(momenta, finite());
-  if (finite().defined()) averaged_ = std::move(momenta);
+  mean_(terms, finite());
+  averaged_.clear();
+  for (const OneBitTerm& term : terms)
+    if (finite().defined()) averaged_.push_back(term.vector);
 }
 
 /// It waits for a device once at most: after the step that is the last before the freeze, if it was made.
@@ -130,15 +133,14 @@ void OneBitAdam::update(const std::vector<Share>& shares, const StorePart& part)
     const Setting s = setting(i);
     const at::Tensor first = this->first().of(i);
     const at::Tensor variance = second().of(i);
-    at::Tensor all = momentum(i);
-    all.mul_(updates_parts() ? has_variance_[i] : variance.gt(0));
+    const at::Tensor all = momentum(i);
+    if (updates_parts()) all.mul_(has_variance_[i]);
     const at::Tensor mine = all.narrow(0, shares[i].begin, first.numel());
-    if (updates_parts()) first.copy_(mine);
     const double first_scale = 1 / (1 - std::pow(*s.momentum, static_cast<double>(steps())));
     const double second_scale = 1 / std::sqrt(1 - std::pow(*s.beta2, static_cast<double>(freeze_step_)));
-    if (s.weight_decay != 0) shares[i].value.mul_(1 - s.learning_rate * s.weight_decay);
-    const at::Tensor root = variance.sqrt().mul_(second_scale).add_(epsilon());
-    shares[i].value.addcdiv_(mine, root, -s.learning_rate * first_scale);
+    one_bit_apply(shares[i].value, mine, variance, 1 - s.learning_rate * s.weight_decay,
+                  s.learning_rate * first_scale, second_scale, epsilon());
+    if (updates_parts()) first.copy_(mine);
   }
 }
 

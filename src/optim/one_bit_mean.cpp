@@ -15,7 +15,9 @@
 
 #include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
+#include "riesz/comm/host_value.h"
 #include "riesz/optim/global_sums.h"
+#include "riesz/optim/one_bit_pass.h"
 #include "riesz/optim/sign_bits.h"
 #include "riesz/primitives/between.h"
 
@@ -24,17 +26,27 @@ namespace {
 
 constexpr std::int64_t kScale = 8;  // bytes of an fp64 number
 
-at::Tensor mean_size_here(const at::Tensor& x) {
-  return at::scalar_tensor(std::sqrt(sum_of_squares(x) / static_cast<double>(x.numel())), at::kDouble)
-      .view({1});
-}
-
+/// ‖x‖/√n, in fp64.
 at::Tensor mean_size_there(const at::Tensor& x) {
   return sum_of_squares_there(x).div(static_cast<double>(x.numel())).sqrt().view({1});
 }
 
-/// ‖x‖/√n, in fp64.
-constexpr Dispatched<at::Tensor(const at::Tensor&)> mean_size_kernels{mean_size_here, mean_size_there};
+at::Tensor value_of(const OneBitTerm& x) {
+  return x.more.defined() ? x.vector.mul(x.keep).add_(x.more, x.scale) : x.vector;
+}
+
+void set_signs_here(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
+  one_bit_set(bytes, host_value(scale, 0.0), x);
+}
+
+void set_signs_there(const at::Tensor& bytes, const at::Tensor& scale, const at::Tensor& x) {
+  x.zero_();
+  add_signs(bytes, scale, x);
+}
+
+/// x ← scale·(the signs).
+constexpr Dispatched<void(const at::Tensor&, const at::Tensor&, const at::Tensor&)> set_signs_kernels{
+    set_signs_here, set_signs_there};
 
 /// Reads a message from its begin.
 class Reader {
@@ -76,20 +88,40 @@ std::int64_t OneBitMean::message(int j) const {
   return sum;
 }
 
-OneBitMean::Compressed OneBitMean::compress(at::Tensor x, const at::Tensor& error, const at::Tensor& finite) {
-  if (x.numel() == 0)
-    return {at::empty({0}, x.options().dtype(at::kByte)), at::zeros({1}, x.options().dtype(at::kDouble))};
-  x = x.add(error);
-  Compressed result{pack_signs(x), mean_size_kernels(x.device(), x)};
+OneBitMean::Compressed OneBitMean::compress_here(const OneBitTerm& x, const at::Tensor& error,
+                                                 const at::Tensor& finite) {
+  if (finite.defined()) return compress_there(x, error, finite);
+  const std::int64_t n = error.numel();
+  const at::Tensor bytes = at::empty({(n + 7) / 8}, error.options().dtype(at::kByte));
+  const at::Tensor more = x.more.defined() ? x.more.to(error.scalar_type()) : x.more;
+  const double squares = one_bit_compress(x.vector, x.keep, more, x.scale, error, bytes);
+  const double scale = std::sqrt(squares / static_cast<double>(n));
+  one_bit_lose(error, scale);
+  return {bytes, at::scalar_tensor(scale, at::kDouble).view({1})};
+}
+
+OneBitMean::Compressed OneBitMean::compress_there(const OneBitTerm& x, const at::Tensor& error,
+                                                  const at::Tensor& finite) {
+  const at::Tensor all = value_of(x).add(error);
+  Compressed result{pack_signs(all), mean_size_there(all)};
+  add_signs(result.bytes, result.scale.neg(), all);
   if (finite.defined()) {
-    add_signs(result.bytes, result.scale.neg(), x);
     at::Tensor out = error;
-    at::where_out(out, finite, x, error);
+    at::where_out(out, finite, all, error);
   } else {
-    error.copy_(x);
-    add_signs(result.bytes, result.scale.neg(), error);
+    error.copy_(all);
   }
   return result;
+}
+
+OneBitMean::Compressed OneBitMean::compress(const OneBitTerm& x, const at::Tensor& error,
+                                            const at::Tensor& finite) {
+  static constexpr Dispatched<Compressed(const OneBitTerm&, const at::Tensor&, const at::Tensor&)> kernels{
+      compress_here, compress_there};
+  if (error.numel() == 0)
+    return {at::empty({0}, error.options().dtype(at::kByte)),
+            at::zeros({1}, error.options().dtype(at::kDouble))};
+  return kernels(error.device(), x, error, finite);
 }
 
 at::Tensor OneBitMean::average(const at::Tensor& received, const at::Tensor& finite) const {
@@ -102,7 +134,7 @@ at::Tensor OneBitMean::average(const at::Tensor& received, const at::Tensor& fin
       const at::Tensor bytes = reader.bytes(bytes_of(v, fibre_.rank()).size());
       add_signs(bytes, reader.number().div_(fibre_.size()), mean);
     }
-    const Compressed c = compress(mean, server_errors_[v], finite);
+    const Compressed c = compress({mean}, server_errors_[v], finite);
     sent.push_back(c.bytes);
     sent.push_back(c.scale.view(at::kByte));
   }
@@ -110,17 +142,28 @@ at::Tensor OneBitMean::average(const at::Tensor& received, const at::Tensor& fin
 }
 
 void OneBitMean::operator()(const std::vector<at::Tensor>& vectors, const at::Tensor& finite) {
+  std::vector<OneBitTerm> terms;
+  for (const at::Tensor& vector : vectors) terms.push_back({vector});
+  (*this)(terms, finite);
+}
+
+void OneBitMean::operator()(const std::vector<OneBitTerm>& terms, const at::Tensor& finite) {
   const at::NoGradGuard no_gradient;
   const int p = fibre_.size();
-  if (p == 1 || vectors.empty()) return;
+  if (p == 1) {
+    for (const OneBitTerm& x : terms)
+      if (x.more.defined()) x.vector.mul_(x.keep).add_(x.more, x.scale);
+    return;
+  }
+  if (terms.empty()) return;
   std::vector<Compressed> mine;
-  for (std::size_t v = 0; v < vectors.size(); ++v)
-    mine.push_back(compress(vectors[v], worker_errors_[v], finite));
+  for (std::size_t v = 0; v < terms.size(); ++v)
+    mine.push_back(compress(terms[v], worker_errors_[v], finite));
   std::vector<at::Tensor> sent;
   std::vector<std::int64_t> messages;
   for (int j = 0; j < p; ++j) {
     messages.push_back(message(j));
-    for (std::size_t v = 0; v < vectors.size(); ++v) {
+    for (std::size_t v = 0; v < terms.size(); ++v) {
       const Interval bytes = bytes_of(v, j);
       sent.push_back(mine[v].bytes.narrow(0, bytes.begin, bytes.size()));
       sent.push_back(mine[v].scale.view(at::kByte));
@@ -135,12 +178,13 @@ void OneBitMean::operator()(const std::vector<at::Tensor>& vectors, const at::Te
   const Space parts = whole.sharded(0, "fibre", split);
   const at::Tensor all = between(parts, whole)(Vector(parts, average(received, finite))).local();
   Reader reader(all);
-  for (const at::Tensor& vector : vectors) vector.zero_();
   for (int j = 0; j < p; ++j) {
-    for (std::size_t v = 0; v < vectors.size(); ++v) {
+    for (std::size_t v = 0; v < terms.size(); ++v) {
+      const at::Tensor& vector = terms[v].vector;
       const at::Tensor bytes = reader.bytes(bytes_of(v, j).size());
       const Interval elements = elements_of(v, j);
-      add_signs(bytes, reader.number(), vectors[v].narrow(0, elements.begin, elements.size()));
+      set_signs_kernels(vector.device(), bytes, reader.number(),
+                        vector.narrow(0, elements.begin, elements.size()));
     }
   }
 }

@@ -11,6 +11,14 @@
 
 namespace riesz {
 
+/// keep·vector + scale·more, which is computed where it is read. `more` may be undefined.
+struct OneBitTerm {
+  at::Tensor vector;
+  double keep = 1;
+  at::Tensor more = {};
+  double scale = 0;
+};
+
 /// The mean of some flat vectors over the workers of a fibre, at one bit an element each way, with error
 /// feedback (Tang et al., 2102.02888). For each vector x of n elements, each worker sets x ← x + e and s =
 /// ‖x‖/√n, and keeps e = x − s·sign x. It sends the signs of chunk j and s to worker j. Worker j computes y =
@@ -31,6 +39,9 @@ class OneBitMean {
   ///
   /// `finite`: a flag without dims, on a device; where it is false, the errors stay as they were.
   void operator()(const std::vector<at::Tensor>& vectors, const at::Tensor& finite = {});
+  /// The same of terms, whose mean goes to their vectors. It takes three passes over each beside the
+  /// messages: the term with its error, its signs and its scale in one; the new error; the mean.
+  void operator()(const std::vector<OneBitTerm>& terms, const at::Tensor& finite = {});
 
   /// e and ē by vector: each worker's own.
   const std::vector<at::Tensor>& worker_errors() const { return worker_errors_; }
@@ -42,7 +53,9 @@ class OneBitMean {
     at::Tensor bytes;
     at::Tensor scale;  ///< one fp64 element
   };
-  static Compressed compress(at::Tensor x, const at::Tensor& error, const at::Tensor& finite);
+  static Compressed compress(const OneBitTerm& x, const at::Tensor& error, const at::Tensor& finite);
+  static Compressed compress_here(const OneBitTerm& x, const at::Tensor& error, const at::Tensor& finite);
+  static Compressed compress_there(const OneBitTerm& x, const at::Tensor& error, const at::Tensor& finite);
   /// The bytes of vector v whose signs worker j averages; and its elements.
   Interval bytes_of(std::size_t v, int j) const;
   Interval elements_of(std::size_t v, int j) const;

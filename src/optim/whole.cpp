@@ -12,6 +12,7 @@
 #include "riesz/nn/module.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/optim/store.h"
+#include "riesz/optim/trained_alike.h"
 
 namespace riesz {
 namespace {
@@ -166,12 +167,14 @@ class Whole : public Store {
 std::shared_ptr<Store> whole(std::vector<Parameter> parameters) {
   std::vector<Partition> homes;
   for (const Parameter& parameter : parameters) homes.push_back(parameter.space().partition());
+  check_trained_alike("whole", parameters);
   return std::make_shared<Whole>(trained_among(std::move(parameters)), union_of(homes));
 }
 
 std::shared_ptr<Store> whole(const Module& model) {
   const Stages* stages = model.stages();
   if (stages == nullptr) return whole(model.parameters());
+  check_trained_alike("whole", model.parameters());
   return std::make_shared<Whole>(trained_among(model.parameters()), stages->workers());
 }
 

@@ -15,6 +15,7 @@
 #include "riesz/comm/spin_lock.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/moves/ends.h"
 #include "riesz/primitives/node.h"
 
@@ -218,6 +219,7 @@ Chain& Operator::chain_for_gradients() const {
 
 Vector Operator::operator()(const Vector& x) const {
   check_domain(x);
+  detail::check_constancy(*this, x);
   if (steps().empty()) return {range(), x.local(), x.is_constant()};
   const at::Tensor& local = x.local();
   if (!recorded(x)) return {range(), run(*this, local), x.is_constant()};

@@ -23,6 +23,7 @@
 #include "riesz/comm/side_stream.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -236,6 +237,7 @@ Pending Operator::start(const Vector& x) const {
   if (!communicates())
     return Pending(std::make_unique<Pending::Impl>(
         Pending::Impl{(*this)(x), range(), 0, {}, DeviceStream(x.local().device())}));
+  detail::check_constancy(*this, x);
   const at::Tensor& local = x.local();
   Chain* chain = recorded(x) ? &chain_for_gradients() : nullptr;
   const at::Tensor token = chain != nullptr ? chain->token(local.device()) : at::Tensor();

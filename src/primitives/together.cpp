@@ -11,6 +11,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/primitives/application.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -79,6 +80,7 @@ std::vector<Vector> together(const std::vector<Operator>& operators, const std::
   bool communicates = false;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     operators[i].check_domain(xs[i]);
+    detail::check_constancy(operators[i], xs[i]);
     values.push_back(xs[i].local());
     recorded = recorded || operators[i].recorded(xs[i]);
     communicates = communicates || operators[i].communicates();

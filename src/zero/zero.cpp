@@ -10,6 +10,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/table_text.h"
+#include "riesz/optim/trained_alike.h"
 #include "riesz/zero/zero_impl.h"
 
 namespace riesz {
@@ -63,6 +64,7 @@ Partition shared_by(const std::vector<Parameter>& parameters, const Partition& w
 std::shared_ptr<Zero::Impl> Zero::Impl::make(const std::vector<Parameter>& given, const Partition& workers,
                                              const ZeroOptions& chosen) {
   const Making one;
+  check_trained_alike("Zero", given);
   const auto made = std::make_shared<Impl>(trained_among(given), workers, chosen);
   made->take_over(made);
   return made;

@@ -82,6 +82,17 @@ std::vector<std::pair<std::string, Config>> configurations() {
   all.emplace_back("blocks run again", sized("1d")).second.layout.recompute = "blocks";
   all.emplace_back("GPT-J", sized("1d")).second.model.kind = "gptj";
   all.emplace_back("Llama", llama(sized("sp")));
+  const auto frozen = [&](const char* name, Config config, const char* patterns) {
+    config.train.frozen = patterns;
+    all.emplace_back(concat(name, " frozen"), std::move(config));
+  };
+  frozen("what is below", sized("sp"), "transformer.w?e transformer.h.[0-1]");
+  frozen("all but the queries", sized("1d"),
+         "transformer.w?e transformer.h.*.ln_? transformer.h.*.mlp transformer.h.*.attn.c_proj lm_head "
+         "transformer.ln_f");
+  frozen("attention and norms", llama(sized("1d")),
+         "model.embed_tokens model.layers.*.*norm model.layers.*.*attn");
+  frozen("the ways up", llama(sized("sp")), "model.embed_tokens model.layers.*.mlp.*p_proj");
   return all;
 }
 
@@ -123,7 +134,11 @@ TEST(MemoryEstimate, OfAStepIsAlmostWhatIsAllocated) {
     }
     EXPECT_GT(is.most, said.activations + said.logits);  // what is refused could not have been
     const bool matrices = config.layout.tensor.ends_with("d") && config.layout.tensor != "1d";
-    EXPECT_LT(is.most, (matrices ? 1.75 : 1.4) * (said.activations + said.logits + said.gradients));
+    const double lasting = said.activations + said.logits + said.gradients;
+    EXPECT_LT(is.most, 1.15 * (lasting + said.momentary));
+    if (config.train.frozen.empty()) {
+      EXPECT_LT(is.most, (matrices ? 1.75 : 1.4) * lasting);
+    }
   }
 }
 
@@ -207,6 +222,41 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
       EXPECT_NEAR(said.checkpoint / static_cast<double>(copy), 1,
                   0.15);  // vectors are much of so small a model
     }
+  }
+}
+
+/// A frozen parameter has its value alone, whole on each worker of dp.
+TEST(MemoryEstimate, OfAStateWithFrozenPartsIsWhatIsHeld) {
+  const std::array<std::pair<const char*, const char*>, 3> parts{
+      std::pair("gpt2", "transformer.w?e transformer.h.[0-1]"),
+      {"gptj", "transformer.h.*.attn transformer.ln_f lm_head.bias"},
+      {"llama", "model.layers.*.mlp.down_proj model.layers.1.*norm"}};
+  for (const std::int64_t stage : {0, 1, 2, 3}) {
+    const auto& [kind, frozen] = parts[static_cast<std::size_t>(stage + Runtime::size()) % parts.size()];
+    const char* optimizer = stage % 2 == 0 ? "adamw" : "adafactor";
+    SCOPED_TRACE(concat("stage ", stage, ", ", kind, ", ", optimizer));
+    const auto of_kind = [kind = kind](Config any) {
+      any.model.kind = kind;
+      return any.model.kind == "llama" ? llama(any) : any;
+    };
+    Config config = of_kind(shared(stage, stage < 2 ? "fp32" : "bf16", optimizer));
+    const double bound =
+        0.01 * estimate_memory(of_kind(shared(0, "fp32", optimizer)), mesh_of(config)).parameters;
+    config.train.frozen = frozen;
+    const auto task = make_task(config);
+    const app::HeldModel model = app::make_model(config, *task);
+    TrainingStep step(config, model.learner);
+    const Memory is = step.memory();
+    const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+    const auto near = [&](double a, std::int64_t b) { EXPECT_NEAR(a, static_cast<double>(b), bound); };
+    EXPECT_GT(is.untrained, 0);
+    near(said.parameters, is.model.parameters + is.untrained);
+    near(said.gradients, is.model.gradients);
+    near(said.optimizer, is.optimizer + is.model.masters);
+    near(said.passing(), is.model.passing);
+    const std::int64_t copy = copied(config, step.state(), model.module());
+    if (Runtime::rank() > 0) continue;
+    EXPECT_NEAR(said.checkpoint / static_cast<double>(copy), 1, 0.15);
   }
 }
 

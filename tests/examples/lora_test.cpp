@@ -102,6 +102,27 @@ TEST(Lora, UnderTensorParallelismSendsTheGradientsOfXAndOfTheFewRowsAlone) {
   EXPECT_EQ(blocks["model.layers.0"], column + 2 * few);
 }
 
+TEST(Lora, UnderSequenceParallelismSumsTheFewRowsForAdaptersAlone) {
+  const std::int64_t r = 4, C = kConfig.width;
+  const Partition mesh = Partition::world().grid({{"tp", Runtime::size()}});
+  LlamaConfig config = kConfig;
+  config.key_value_heads = config.heads;  // no worker needs another's
+  LoraLlama model(spaces::sequence_parallel(mesh), config);
+  model.initialise(7, at::kDouble);
+  model.train_adapters();
+  std::map<std::string, std::int64_t> blocks;
+  for (const auto& [name, traffic] : sent_in_backward(model))
+    if (name.starts_with("model.layers.")) blocks[name.substr(0, 14)] += traffic.elements;
+  const std::int64_t mine = kBatch * Split::balanced(kTokens, Runtime::size())[Runtime::rank()].size();
+  const auto gathered = [&](std::int64_t width) { return (Runtime::size() - 1) * mine * width; };
+  const auto scattered = [&](std::int64_t width) { return (kBatch * kTokens - mine) * width; };
+  // Of q and of v: A x is whole on all workers, so its gradient is summed, and so is A's. No x is gathered.
+  const std::int64_t adapters = 2 * (all_reduced(kBatch * kTokens * r) + all_reduced(r * C));
+  EXPECT_EQ(blocks["model.layers.2"], 2 * gathered(C) + 2 * scattered(C) + adapters);
+  EXPECT_EQ(blocks["model.layers.1"], 2 * gathered(C) + 2 * scattered(C) + adapters);
+  EXPECT_EQ(blocks["model.layers.0"], 2 * gathered(C) + scattered(C) + adapters);
+}
+
 TEST(Lora, KeepsStateOfTheAdaptersAlone) {
   for (const LayoutCase& layout : layouts()) {
     Adapting model(layout.make(Partition::world().grid(layout.axes), layout.sequence), kConfig);

@@ -17,6 +17,7 @@
 
 #include "expect.h"
 #include "of_one_x.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/local/local_function.h"
@@ -29,6 +30,7 @@
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/together.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
 #include "riesz/testing/random.h"
@@ -306,6 +308,35 @@ TEST(Frozen, BackwardOfALibrarysLossOfConstantsIsAnErrorOnAllWorkers) {
          {cross_entropy(x, ids).mean(), mse_loss(x, constant(x)).mean(), mse_loss(constant(x), x).mean()})
       EXPECT_FALSE(loss.is_constant());
   }
+}
+
+struct Checking {
+  Checking() { set_consistency_checks(true); }
+  ~Checking() { set_consistency_checks(before); }
+  bool before = consistency_checks();
+};
+
+/// Such as a weight that one worker alone has frozen: its backward would leave out what others wait for.
+TEST(Frozen, AConstantOnSomeWorkersAloneIsAnErrorOnAll) {
+  if (all_workers().size() == 1) return;
+  const Checking checking;
+  const Partition P = all_workers().grid({{"tp", all_workers().size()}});
+  const Space X = Space(P, {6, 8}).sharded(0, "tp"), W(P, {4, 8}), Y = Space(P, {6, 4}).sharded(0, "tp");
+  const bool last = P.rank() + 1 == P.size();
+  const auto here = [&](const Vector& v) { return last ? constant(v) : v; };
+  const std::string one_and_the_last =
+      "but rank 0 has 0 at (0) and rank " + std::to_string(P.size() - 1) + " has 1 at (0)";
+  const Contraction form("bi,oi->bo", X, W, Y);
+  const Vector x = random_leaf(X, 1), w = random_leaf(W, 2);
+  const Chain chain;
+  EXPECT_ERROR(form(x, here(w)), "w of contract bi,oi->bo", "is a constant, such as a frozen weight",
+               one_and_the_last);
+  EXPECT_ERROR(form(here(x), w), "x of contract bi,oi->bo", one_and_the_last);
+  const Operator gather = between(X, W.with_shape({6, 8}));
+  EXPECT_ERROR(gather(here(x)), "the input of AllGather", "is a constant", one_and_the_last);
+  EXPECT_ERROR(gather.start(here(x)), "the input of AllGather", "is a constant", one_and_the_last);
+  EXPECT_ERROR(together({gather}, {here(x)}), "the input of AllGather", "is a constant", one_and_the_last);
+  EXPECT_NO_THROW(form(x, constant(w)));
 }
 
 TEST(Frozen, AConstantWhoseTensorRequiresAGradientIsAnError) {

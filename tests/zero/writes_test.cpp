@@ -172,5 +172,30 @@ TEST(Writes, ThatPartReplicasAreFoundWhereWorkersCompare) {
   set_consistency_checks(asked);
 }
 
+/// It would leave out the messages that the others wait for.
+TEST(Writes, AWeightThatOneWorkerFreezesAloneIsNamedOnAllWhereWorkersCompare) {
+  if (Runtime::size() == 1) return;
+  const bool asked = consistency_checks();
+  std::vector<Parameter> parameters;
+  for (const char* name : {"a.weight", "b.weight", "c.weight"}) {
+    parameters.emplace_back(name, Space(data_parallel(), {5, 3}), ParameterOptions{Initial::ones()});
+    parameters.back().initialise(1, at::kDouble);
+  }
+  parameters[0].freeze();
+  if (Runtime::rank() + 1 == Runtime::size()) parameters[1].freeze();
+  const std::string who = "b.weight is trained on rank 0 of " + to_string(data_parallel()) +
+                          " and frozen on rank " + std::to_string(Runtime::size() - 1);
+
+  set_consistency_checks(true);
+  EXPECT_ERROR(Zero(parameters, {.stage = 2}), "Zero: " + who, "freeze the same parameters on all workers");
+  EXPECT_ERROR(whole(parameters), "whole: " + who, "freeze the same parameters on all workers");
+  std::vector<Parameter> fewer = parameters;
+  if (Runtime::rank() + 1 == Runtime::size()) fewer.pop_back();
+  EXPECT_ERROR(whole(fewer), "gives it 3 parameters and rank " + std::to_string(Runtime::size() - 1) + " 2");
+  parameters[1].freeze();
+  EXPECT_NO_THROW(whole(parameters));
+  set_consistency_checks(asked);
+}
+
 }  // namespace
 }  // namespace riesz::testing

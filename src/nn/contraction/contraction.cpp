@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/plan_cache.h"
 #include "riesz/nn/contraction/deferral.h"
@@ -19,6 +20,7 @@
 #include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/shared_read.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/primitives/check_input.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz {
@@ -251,6 +253,10 @@ Vector Contraction::operator()(const Vector& x, const Vector& w) const {
   check_real(*this, "x", x);
   check_real(*this, "w", w);
   check_one_device("contract", x, w);
+  if (consistency_checks() && communicates()) {
+    detail::check_constancy("x of contract " + detail::spec_of(indices()), x);
+    detail::check_constancy("w of contract " + detail::spec_of(indices()), w);
+  }
   const Varied varied{!x.is_constant(), !w.is_constant()};
   const bool constant = !varied.x && !varied.w;
   if (constant || !at::GradMode::is_enabled()) return {range(), unrecorded(*this, x, w), constant};
