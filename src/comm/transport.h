@@ -47,8 +47,8 @@ struct MatchKey {
 
 inline constexpr int kNumbers = 1 << 30;
 /// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and the team
-/// channels, alternately.
-inline constexpr int kMaxChannels = 1 + 2 * kChannels;
+/// channels, alternately, and one for `DeviceOrder`.
+inline constexpr int kMaxChannels = 2 + 2 * kChannels;
 
 /// A message to or from the worker of world rank `peer`. It is matched by its key alone. A header carries its
 /// label, size and type, which are compared with the receiver's after the match.

@@ -3,6 +3,7 @@
 // Operators of several steps, of which some are staged: their rounds are issued in the program's order,
 // however late what is staged comes.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "on_nccl.h"
+#include "riesz/comm/channel.h"
+#include "riesz/comm/communicator.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/pending.h"
@@ -26,21 +29,32 @@ constexpr double kLate = 300;  // ms
 
 class StepsOnNccl : public OnNccl {
  protected:
-  /// A is started, and B is called before A is waited for; where `late`, what A sends is late.
-  void expect_the_order_of_the_program(const Operator& A, const Operator& B, bool late) {
+  /// A is started, and B is called before A is waited for; where `late`, what A sends is late. Where
+  /// `alone`, rank 0 starts A when all others have.
+  void expect_the_order_of_the_program(const Operator& A, const Operator& B, bool late, bool alone = false) {
     const Vector x = random_vector(A.domain(), 1, true), z = random_vector(B.domain(), 2, true);
     const at::NoGradGuard no_gradient;
     const Vector y = A(x), w = B(z);
     const Vector x_there(A.domain(), x.local().to(pretend_device()));
     const Vector z_there(B.domain(), z.local().to(pretend_device()));
     if (late) sleep_there(kLate);
+    for (int rank = 1; alone && me == 0 && rank < n; ++rank) tell(rank, 0);
     Pending pending = A.start(x_there);
+    if (alone && me > 0) tell(me, 0);
     const Vector w_there = B(z_there);
     EXPECT_SAME_BITS(w_there.local().cpu(), w.local());
     EXPECT_SAME_BITS(pending.wait().local().cpu(), y.local());
     if (late) sleep_there(kLate);
     EXPECT_SAME_BITS(A(x_there).local().cpu(), y.local());
     EXPECT_SAME_BITS(B(z_there).local().cpu(), w.local());
+  }
+
+  /// By the hosts.
+  void tell(int from, int to) const {
+    const ChannelScope of_the_hosts(1);
+    const at::Tensor nothing = at::full({1}, 0.);
+    if (me == from) Communicator::world().exchange("started", {{to, nothing}}, {});
+    if (me == to) Communicator::world().exchange("started", {}, {{from, nothing}});
   }
 
   const int n = Runtime::size(), me = Runtime::rank();
@@ -56,7 +70,7 @@ TEST_F(StepsOnNccl, AfterOneBetweenPartitions) {
   for (const bool compare : {false, true}) {
     SCOPED_TRACE(compare);
     set({.compare = compare});
-    expect_the_order_of_the_program(gather * between(X, pieces), gather, me == 0);
+    expect_the_order_of_the_program(gather * between(X, pieces), gather, me == 0, true);
     EXPECT_GT(in_.calls("ncclSend"), 0);
   }
 }

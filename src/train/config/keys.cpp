@@ -316,7 +316,7 @@ std::vector<Key> train_keys() {
                     "held-out sequences, or images, that a measurement reads, or all if they are fewer"),
       RIESZ_TEXT(
           train.profile,
-          "steps whose operators, layers and waits output.folder/trace.json shows, first to last, such "
+          "steps whose operators, layers, kernels and waits output.folder/trace.json shows, first to last, such "
           "as 3:6; empty: none"),
   };
 }
