@@ -199,8 +199,8 @@ class Communicator {
   std::shared_ptr<Transport> transport_;               // shared with nobody: others look whether it is there
   std::unique_ptr<DeviceTransport> device_transport_;  // or nullptr
   std::shared_ptr<DeviceOrder> device_order_;
-  int channels_;                                       // for the program and buffers
-  std::vector<char> goes_now_;                         // by rank, as the transport says
+  int channels_;                // for the program and buffers
+  std::vector<char> goes_now_;  // by rank, as the transport says
   SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;

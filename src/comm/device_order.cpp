@@ -62,15 +62,14 @@ std::vector<Message> DeviceOrder::descriptions(const Transport& transport,
 std::unique_lock<std::mutex> DeviceOrder::compare(Transport& transport, const std::vector<Message>& sends,
                                                   const std::vector<Message>& receives) {
   RIESZ_CHECK(transport.channels() > 2, "rounds on devices are not compared: the transport tells ",
-              transport.channels(), " channels apart (MPI_TAG_UB bounds them), and that takes one more; unset "
+              transport.channels(),
+              " channels apart (MPI_TAG_UB bounds them), and that takes one more; unset "
               "RIESZ_CHECK, or take another MPI");
   std::unique_lock lock(mutex_);
   const std::vector<Message> come = descriptions(transport, receives, received_);
-  const std::unique_ptr<Requests> requests =
-      transport.post(descriptions(transport, sends, sent_), come);
-  wait_here(
-      (sends.empty() ? receives : sends).front().label->text(), [&] { return requests->done(); },
-      [&] { return requests->unfinished(); });
+  const std::unique_ptr<Requests> requests = transport.post(descriptions(transport, sends, sent_), come);
+  wait_here((sends.empty() ? receives : sends).front().label->text(), [&] { return requests->done(); },
+            [&] { return requests->unfinished(); });
   for (std::size_t i = 0; i < come.size(); ++i)
     check_same(come[i].peer, receives[i],
                *static_cast<const Description*>(come[i].span.data.const_data_ptr()));

@@ -17,8 +17,8 @@ namespace riesz {
 class DeviceOrder {
  public:
   /// Waits until the peers of these messages come to a post, and compares. The caller posts the messages
-  /// while it holds the lock: other threads of this worker post before or after. @throws Error that names both
-  /// ends if they differ; the workers call in another order, or other operators.
+  /// while it holds the lock: other threads of this worker post before or after. @throws Error that names
+  /// both ends if they differ; the workers call in another order, or other operators.
   std::unique_lock<std::mutex> compare(Transport& transport, const std::vector<Message>& sends,
                                        const std::vector<Message>& receives);
 
@@ -27,7 +27,7 @@ class DeviceOrder {
   static std::vector<Message> descriptions(const Transport& transport, const std::vector<Message>& messages,
                                            std::vector<int>& taken);
 
-  std::mutex mutex_;  // of one post at a time
+  std::mutex mutex_;                  // of one post at a time
   std::vector<int> sent_, received_;  // descriptions, by peer
 };
 

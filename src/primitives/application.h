@@ -19,8 +19,8 @@ namespace riesz {
 /// background. So the constructor computes the last such step, and all steps before it.
 ///
 /// On a device its rounds by the device transport are issued in program order (`step_ways`): the constructor
-/// waits for staged steps before them. Its work is queued in the stream that is current where it is made. The stream that is current
-/// where it gives a result waits for it.
+/// waits for staged steps before them. Its work is queued in the stream that is current where it is made. The
+/// stream that is current where it gives a result waits for it.
 ///
 /// Several operators merge their n-th steps: in each round, one message to each peer carries the data of all
 /// of them. Nothing is recorded for gradients here.

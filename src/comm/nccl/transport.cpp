@@ -61,7 +61,8 @@ std::vector<std::string> identities(const nccl::Functions& functions, at::Device
 void note_sharing(const nccl::Functions& functions, const std::vector<std::string>& names) {
   const std::set<std::string> devices(names.begin(), names.end());
   if (devices.size() == names.size() || Runtime::rank() != 0) return;
-  std::fprintf(stderr, "note: %zu ranks share %zu devices, so teams of ranks of one device go through the "
+  std::fprintf(stderr,
+               "note: %zu ranks share %zu devices, so teams of ranks of one device go through the "
                "host's memory, and not by %s\n",
                names.size(), devices.size(), functions.name);
 }

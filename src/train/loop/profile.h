@@ -42,8 +42,8 @@ class Profile {
   const Partition& workers_;
   std::vector<std::int64_t> offsets_;
   std::optional<KernelRanges> kernels_;  // of the trace under way
-  std::int64_t begun_ = 0;  // the first step of the trace under way; 0: none
-  std::int64_t ended_ = 0;  // the last step that ended in it
+  std::int64_t begun_ = 0;               // the first step of the trace under way; 0: none
+  std::int64_t ended_ = 0;               // the last step that ended in it
   std::string report_;
 };
 
