@@ -11,6 +11,7 @@
 
 #include "riesz/comm/channel.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/device_order.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/progress/background.h"
@@ -31,9 +32,15 @@ std::unique_ptr<Communicator>& world_communicator() {
 }
 
 /// The transport's channels: for introductions, for the program's channel and for that of a team's buffer.
+/// The last one is `DeviceOrder`'s.
 constexpr int kHostAllgathers = 0;
 int of_program(int channel) { return 2 * channel + 1; }
 int of_moves(int buffer) { return 2 * buffer + 2; }
+
+/// The last is that of device rounds.
+int channels_of_program(const Transport& transport) {
+  return transport.channels() > 2 ? transport.channels() - 1 : transport.channels();
+}
 
 bool in_host_memory(const std::vector<Message>& messages) {
   return std::all_of(messages.begin(), messages.end(),
@@ -79,21 +86,6 @@ class QueuedRequests final : public Requests {
   bool done() override { return true; }
   std::vector<int> unfinished() const override { return {}; }
 };
-
-/// In place of messages: what they are.
-std::vector<Message> descriptions(const std::vector<Message>& messages, bool filled) {
-  std::vector<Message> all;
-  for (const Message& message : messages) {
-    at::Tensor what = at::empty({2}, at::kLong);
-    if (filled) {
-      auto* const numbers = what.mutable_data_ptr<std::int64_t>();
-      numbers[0] = message.span.bytes();
-      numbers[1] = static_cast<std::int64_t>(message.span.data.scalar_type());
-    }
-    all.push_back({message.peer, message.key, std::move(what), message.label});
-  }
-  return all;
-}
 
 void finish(const Operation& operation, Requests& requests) {
   wait_until(
@@ -168,9 +160,11 @@ void Reservation::post(const Operation& operation, DeviceTransport& transport, c
                        std::vector<Transfer> sends, std::vector<Transfer> receives,
                        const Traffic& sent) const {
   begin(operation, sent);
+  std::unique_lock<std::mutex> order;
   if (transport.compares() && !(sends.empty() && receives.empty()))
-    communicator_->compare(addressed(operation, channel_, this->sends(), std::move(sends)),
-                           addressed(operation, channel_, this->receives(), std::move(receives)));
+    order = communicator_->device_order_->compare(
+        *communicator_->transport_, addressed(operation, channel_, this->sends(), std::move(sends)),
+        addressed(operation, channel_, this->receives(), std::move(receives)));
   transport.post(team, collective, from, to, operation.text);
 }
 
@@ -227,7 +221,8 @@ struct Communicator::TeamChannels {
 
 Communicator::Communicator(std::unique_ptr<Transport> transport)
     : transport_(std::move(transport)),
-      channels_(transport_->channels()),
+      device_order_(std::make_shared<DeviceOrder>()),
+      channels_(channels_of_program(*transport_)),
       team_channels_(std::make_shared<TeamChannels>()) {
   for (int rank = 0; rank < Runtime::size(); ++rank) goes_now_.push_back(transport_->goes_now(rank));
 }
@@ -278,28 +273,13 @@ bool Communicator::goes_by_device(const std::vector<Message>& sends, const std::
   return device_transport_->carries(team, (sends.empty() ? receives : sends).front().label->text());
 }
 
-/// By messages of the host with the same keys, which a round on a device does not use.
-void Communicator::compare(const std::vector<Message>& sends, const std::vector<Message>& receives) const {
-  const std::vector<Message> come = descriptions(receives, false);
-  const std::unique_ptr<Requests> requests = transport_->post(descriptions(sends, true), come);
-  const std::string& text = (sends.empty() ? receives : sends).front().label->text();
-  wait_here(
-      text, [&] { return requests->done(); }, [&] { return requests->unfinished(); });
-  for (std::size_t i = 0; i < come.size(); ++i) {
-    const auto* const numbers = come[i].span.data.const_data_ptr<std::int64_t>();
-    Signature sent = receives[i].signature();
-    sent.bytes = numbers[0];
-    sent.type = static_cast<at::ScalarType>(numbers[1]);
-    if (!sent.matches(receives[i].signature())) throw_mismatch(come[i].peer, sent, receives[i].signature());
-  }
-}
-
 std::unique_ptr<Requests> Communicator::post(std::vector<Message> sends, std::vector<Message> receives,
                                              const CallTeam& team) {
   if (in_host_memory(sends) && in_host_memory(receives))
     return transport_->post(std::move(sends), std::move(receives));
   if (goes_by_device(sends, receives, team)) {
-    if (device_transport_->compares()) compare(sends, receives);
+    std::unique_lock<std::mutex> order;
+    if (device_transport_->compares()) order = device_order_->compare(*transport_, sends, receives);
     const auto empty = [](const Message& message) { return message.span.count == 0; };
     std::erase_if(sends, empty);
     std::erase_if(receives, empty);

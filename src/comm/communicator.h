@@ -32,6 +32,7 @@ Traffic traffic_of(c10::ArrayRef<Transfer> sends);
 enum class Counted { sent, nothing, begun };
 
 class Communicator;
+class DeviceOrder;
 
 /// A reservation: the match keys of one round of messages, taken in program order. Its messages are posted
 /// immediately or later. A post lists them in the order in which the peers were given.
@@ -185,7 +186,6 @@ class Communicator {
                                  const CallTeam& team);
   bool goes_by_device(const std::vector<Message>& sends, const std::vector<Message>& receives,
                       const CallTeam& team) const;
-  void compare(const std::vector<Message>& sends, const std::vector<Message>& receives) const;
   /// This thread's channel of the program. @throws Error as `reserve`.
   int channel_here() const;
 
@@ -198,8 +198,9 @@ class Communicator {
 
   std::shared_ptr<Transport> transport_;               // shared with nobody: others look whether it is there
   std::unique_ptr<DeviceTransport> device_transport_;  // or nullptr
-  int channels_;                                       // the transport's
-  std::vector<char> goes_now_;                         // by rank, as the transport says
+  std::shared_ptr<DeviceOrder> device_order_;
+  int channels_;                // for the program and buffers
+  std::vector<char> goes_now_;  // by rank, as the transport says
   SpinLock mutex_;
   std::vector<Taken> taken_;  // by the transport's channel
   struct TeamChannels;

@@ -18,22 +18,13 @@
 namespace riesz {
 namespace {
 
-/// This rank's number among the ranks of its host, and how many they are.
-struct OnThisHost {
-  int number = 0;
-  int ranks = 0;
-};
-
-OnThisHost on_this_host() {
+/// This rank's number among the ranks of its host.
+int number_on_this_host() {
   const std::vector<int>& hosts = Communicator::world().hosts();
   const auto host_of = [&](int rank) { return hosts.empty() ? 0 : hosts[static_cast<std::size_t>(rank)]; };
-  OnThisHost result;
-  for (int rank = 0; rank < Runtime::size(); ++rank) {
-    if (host_of(rank) != host_of(Runtime::rank())) continue;
-    ++result.ranks;
-    if (rank < Runtime::rank()) ++result.number;
-  }
-  return result;
+  int number = 0;
+  for (int rank = 0; rank < Runtime::rank(); ++rank) number += host_of(rank) == host_of(Runtime::rank());
+  return number;
 }
 
 }  // namespace
@@ -51,12 +42,7 @@ at::Device device_of_this_rank(at::DeviceType type) {
   RIESZ_CHECK(seen > 0, "device ", name,
               ": LibTorch sees none on this host; look at its driver and at what hides devices "
               "(CUDA_VISIBLE_DEVICES), or take device = \"cpu\"");
-  const OnThisHost here = on_this_host();
-  RIESZ_CHECK(here.ranks <= seen, "device ", name, ": this rank sees ", seen, " on its host, where ",
-              here.ranks,
-              " ranks of the job are; each takes one of its own: start no more ranks there, let each see all "
-              "(CUDA_VISIBLE_DEVICES), or take device = \"cpu\"");
-  const at::Device device(type, static_cast<at::DeviceIndex>(here.number));
+  const at::Device device(type, static_cast<at::DeviceIndex>(number_on_this_host() % seen));
   guard.setDevice(device);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   at::globalContext().setDeterministicFillUninitializedMemory(false);

@@ -47,8 +47,8 @@ struct MatchKey {
 
 inline constexpr int kNumbers = 1 << 30;
 /// The most channels of a transport: one for `Communicator::host_allgather`, then the program's and the team
-/// channels, alternately.
-inline constexpr int kMaxChannels = 1 + 2 * kChannels;
+/// channels, alternately, and one for `DeviceOrder`.
+inline constexpr int kMaxChannels = 2 + 2 * kChannels;
 
 /// A message to or from the worker of world rank `peer`. It is matched by its key alone. A header carries its
 /// label, size and type, which are compared with the receiver's after the match.
@@ -89,9 +89,8 @@ class FunctionRef {
  public:
   template <typename Function>
   FunctionRef(const Function& function)  // NOLINT(google-explicit-constructor): a lambda is given as it is
-      : function_(&function), call_([](const void* called, Byte* bytes) {
-          (*static_cast<const Function*>(called))(bytes);
-        }) {}
+      : function_(&function),
+        call_([](const void* called, Byte* bytes) { (*static_cast<const Function*>(called))(bytes); }) {}
   void operator()(Byte* bytes) const { call_(function_, bytes); }
 
  private:
@@ -121,8 +120,8 @@ class Transport {
   virtual bool send_now(int /*peer*/, MatchKey /*key*/, const Signature& /*signature*/, const Pack&) {
     return false;
   }
-  /// Prefetches what `receive_now` looks at first. Called after the sends of a round: what comes arrives while
-  /// this worker makes room for it.
+  /// Prefetches what `receive_now` looks at first. Called after the sends of a round: what comes arrives
+  /// while this worker makes room for it.
   virtual void prefetch_awaited(int /*peer*/) const {}
   /// Takes such a message, if it has come; `unpack` reads it. Also rings that worker's doorbell, if something
   /// went to it since it was last rung. @throws Error as `Requests::done` does.

@@ -67,6 +67,7 @@ Application::Application(c10::ArrayRef<Operator> operators, c10::ArrayRef<at::Te
     detail::check_input(operators[i], values_[i]);
     steps = std::max(steps, operators[i].steps().size());
   }
+  if (together_ == nullptr) ways_ = step_ways(operators.front(), values_.front());
   while (prepared_ < steps) {
     const bool now = prepare(prepared_++);
     if (now || prepared_ == steps) {
@@ -99,11 +100,13 @@ bool Application::prepare(std::size_t number) {
     }
   }
   if (moves.empty()) return now;
-  if (together_ == nullptr)
-    messages_.emplace_back(number, of, *moves.front().operation, *moves.front().rounds);
-  else
+  if (together_ != nullptr) {
     messages_.emplace_back(number, of, *together_, c10::ArrayRef<Execution::Move>(moves));
-  return now;
+    return now;
+  }
+  messages_.emplace_back(number, of, *moves.front().operation, *moves.front().rounds);
+  if (ways_[number] == StepWay::staged) messages_.back().execution.stage();
+  return now || ways_[number] == StepWay::awaited;
 }
 
 Application::Messages* Application::messages_now() {

@@ -9,6 +9,7 @@
 
 #include "riesz/primitives/execution.h"
 #include "riesz/primitives/operator.h"
+#include "riesz/primitives/step_ways.h"
 
 namespace riesz {
 
@@ -17,8 +18,9 @@ namespace riesz {
 /// progress. A step that sends, but has no rounds (`Primitive::rounds` returns nullptr), cannot go on in the
 /// background. So the constructor computes the last such step, and all steps before it.
 ///
-/// On a device its work is queued in the stream that is current where it is made. The stream that is current
-/// where it gives a result waits for it.
+/// On a device its rounds by the device transport are issued in program order (`step_ways`): the constructor
+/// waits for staged steps before them. Its work is queued in the stream that is current where it is made. The
+/// stream that is current where it gives a result waits for it.
 ///
 /// Several operators merge their n-th steps: in each round, one message to each peer carries the data of all
 /// of them. Nothing is recorded for gradients here.
@@ -66,6 +68,7 @@ class Application {
   c10::ArrayRef<Operator> operators_;
   const Operation* together_;  // nullptr: one operator alone
   DeviceStream stream_;
+  c10::SmallVector<StepWay, 4> ways_;  // of one operator alone
   c10::SmallVector<at::Tensor, 1> values_;
   c10::SmallVector<Messages, 1> messages_;  // of the steps that send or receive
   std::size_t sent_ = 0;                    // how many of these are done

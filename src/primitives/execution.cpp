@@ -114,7 +114,7 @@ void Execution::launch() {
 bool Execution::begin_collective() {
   Buffers& move = moves_.front();
   const Rounds& rounds = move.rounds();
-  if (merged_ || !rounds.collective || move.in_host_memory()) return false;
+  if (merged_ || staged_ || !rounds.collective || move.in_host_memory()) return false;
   const std::string& text = move.operation().text;
   DeviceTransport* transport = Communicator::world().device_transport(move.device(), rounds.team, text);
   if (transport == nullptr || !transport->has(*rounds.collective, rounds.team, move.type())) return false;
@@ -184,7 +184,7 @@ void Execution::post(std::vector<Transfer> sends, std::vector<Transfer> receives
       requests_ = reservation.post(*operation_, std::move(out), std::move(in), Counted::nothing, team);
   } else if (!moves_.front().rounds().detached) {
     requests_ = reservation.post(*operation_, std::move(sends), std::move(receives), Counted::sent,
-                                 moves_.front().rounds().team);
+                                 staged_ ? nullptr : moves_.front().rounds().team);
   } else {
     requests_ = reservation.send(*operation_, std::move(sends), std::move(receives));
   }

@@ -41,6 +41,8 @@ class Execution {
   Execution(Execution&&) = default;
   Execution& operator=(Execution&&) = delete;
 
+  /// Its messages go through the host's memory, whatever device transport there is. Before the launch.
+  void stage() { staged_ = true; }
   /// x of a move; each has one before the launch.
   void give(std::size_t move, at::Tensor x) { moves_[move].begin(std::move(x)); }
   /// Begins. A caller that does not call `progress` immediately afterwards calls `ring`: else a worker that
@@ -74,6 +76,7 @@ class Execution {
 
   const Operation* operation_;
   bool merged_;
+  bool staged_ = false;
   c10::SmallVector<Buffers, 1> moves_;
   c10::SmallVector<Reservation, 2> reservations_;  // by round
   std::size_t round_ = 0;

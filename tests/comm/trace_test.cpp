@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/trace/trace.h"
 
+#include <ATen/ops/full.h>
+#include <ATen/ops/linear.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "riesz/comm/trace/kernels.h"
 #include "riesz/testing/error.h"
 
 namespace riesz {
@@ -128,6 +131,27 @@ TEST(Trace, GivesTrafficToTheRangeOfItsOperationOrToAnEventOfItsOwn) {
   EXPECT_EQ(log.events[1].sent, Traffic{});
   EXPECT_EQ(log.events[2].sent, (Traffic{1, 1, 1}));
   EXPECT_EQ(log.events[2].begin, log.events[2].end);
+}
+
+TEST(Trace, HasEachKernelThatTheProgramCallsWhileTheyAreTakenDown) {
+  const Traced traced;
+  const at::Tensor x = at::full({3, 4}, 1.);
+  {
+    const KernelRanges kernels;
+    const Range outer(RangeKind::operation, "AllReduce");
+    at::linear(x, x);  // which calls others
+    std::thread([&] { x.add(1); }).join();
+    Counters::instance().add("AllReduce", {2, 16, 1});
+  }
+  x.add(1);
+
+  const TraceLog log = Trace::stop();
+
+  ASSERT_EQ(names_of(log), (std::vector<std::string>{"AllReduce", "aten::linear", "aten::add"}));
+  EXPECT_EQ(log.events[0].sent, (Traffic{2, 16, 1}));
+  EXPECT_EQ(log.events[1].kind, RangeKind::kernel);
+  EXPECT_GT(log.events[1].end, log.events[1].begin);
+  EXPECT_EQ(log.events[2].thread, 1U);
 }
 
 TEST(Trace, IsRefusedTwice) {

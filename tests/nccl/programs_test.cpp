@@ -1,19 +1,16 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // Random programs of operators on random grids of some workers, called at once, in two halves and dropped,
-// there and back: by NCCL they have the CPU's bits and traffic.
+// there and back: by NCCL they have the CPU's bits and traffic, also where some teams are staged.
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "../primitives/channel_run.h"
-#include "../primitives/interleaved.h"
 #include "../primitives/random_program.h"
+#include "in_turns.h"
 #include "on_nccl.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/testing/parts.h"
@@ -26,21 +23,9 @@ struct Ran {
   Traffic sent;
 };
 
-/// Channels take turns as on all workers, for NCCL has no channels.
 Ran ran(const InterleavedProgram& program, at::Device device, bool whole) {
-  std::vector<std::unique_ptr<ChannelRun>> channels;
-  for (const InterleavedProgram::Channel& channel : program.channels)
-    channels.push_back(std::make_unique<ChannelRun>(channel, device, whole));
   Counters::instance().reset();
-  const auto& threads = program.acts[static_cast<std::size_t>(Runtime::rank())];
-  bool more = true;
-  for (std::size_t i = 0; std::exchange(more, false); ++i) {
-    for (const std::vector<Act>& acts : threads) {
-      if (i >= acts.size()) continue;
-      channels[acts[i].channel]->carry_out(acts[i]);
-      more = true;
-    }
-  }
+  const auto channels = run_in_turns(program, device, whole);
   finish_background();  // what was dropped
   Ran all{{}, Counters::instance().total()};
   for (const auto& channel : channels) all.results.push_back(channel->results());
@@ -69,6 +54,23 @@ class ProgramsOnNccl : public OnNccl {
 TEST_F(ProgramsOnNccl, HaveTheBitsOfTheCpu) {
   if (Runtime::size() == 1) return;
   expect_the_cpus({.compare = true}, 12, false);
+  EXPECT_GT(in_.calls("ncclSend"), 0);
+}
+
+/// Who has room for how many differs. So a team of one grid may have a communicator, and its neighbour none.
+TEST_F(ProgramsOnNccl, HaveTheBitsOfTheCpuWithFewCommunicators) {
+  if (Runtime::size() == 1) return;
+  for (const bool compare : {false, true}) {
+    const int room = 1 + Runtime::rank() % 3;
+    expect_the_cpus({.max_communicators = room, .compare = compare}, 8, false);
+  }
+  EXPECT_GT(in_.calls("ncclSend"), 0);
+}
+
+TEST_F(ProgramsOnNccl, HaveTheBitsOfTheCpuOnSharedDevices) {
+  if (Runtime::size() < 3) return;
+  in_.set_identity(concat("bus ", Runtime::rank() % 2));
+  expect_the_cpus({.compare = true}, 8, false);
   EXPECT_GT(in_.calls("ncclSend"), 0);
 }
 

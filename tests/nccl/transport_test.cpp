@@ -3,6 +3,7 @@
 // The NCCL transport on the stand-in: which rounds go by it, how communicators are made, what is compared.
 #include "riesz/comm/nccl/transport.h"
 
+#include <ATen/Context.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
@@ -16,8 +17,10 @@
 #include <vector>
 
 #include "on_nccl.h"
+#include "riesz/comm/channel.h"
 #include "riesz/comm/communicator.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/device.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/between.h"
@@ -114,6 +117,31 @@ TEST_F(Transported, RanksThatShareADeviceAreStaged) {
   EXPECT_EQ(calls, 0);
 }
 
+/// By the first call of a program on devices. Teams of ranks that share none use NCCL.
+TEST_F(Transported, RanksThatShareADeviceAreFoundAtTheStart) {
+  if (size() < 3) return;
+  in_.set_identity(concat("bus ", me() % 2));
+  const at::DeviceType type = pretend_device().type();
+  nccl::set_functions_for(type, &NcclStandIn::functions());
+  EXPECT_EQ(device_of_this_rank(type), pretend_device());
+  nccl::set_functions_for(type, nullptr);
+  at::globalContext().setDeterministicAlgorithms(false, false);
+  at::globalContext().setDeterministicFillUninitializedMemory(true);
+  const auto carried = [](std::vector<int> ranks) {
+    return Communicator::world().device_transport(pretend_device(), team_of(std::move(ranks)), "team") !=
+           nullptr;
+  };
+  if (me() % 2 == 0 && me() < 3) {
+    EXPECT_FALSE(carried({2, 0}));
+  }
+  if (me() < 2) {
+    EXPECT_TRUE(carried({0, 1}));
+  }
+  const auto [y, calls] = ring(all());
+  EXPECT_SAME_BITS(y, expected());
+  EXPECT_EQ(calls, 0);
+}
+
 /// One has room for none, so the team has none on any rank.
 TEST_F(Transported, CommunicatorsAreBoundedInNumber) {
   if (size() == 1) return;
@@ -167,6 +195,16 @@ TEST_F(Transported, DescriptionsAreCompared) {
   EXPECT_ERROR(Communicator::world().exchange("sizes", {{next(), {x, 0, 1 + me()}}},
                                               {{before(), {x, 0, 1 + me()}}}, all()),
                concat("sent ", 4 * (1 + before()), " bytes"), concat("expects ", 4 * (1 + me()), " bytes"));
+}
+
+/// One operator in two channels, which the ends use in another order.
+TEST_F(Transported, ChannelsAreComparedToo) {
+  if (size() != 2) return;
+  const ChannelScope in(7 + me());
+  EXPECT_ERROR(
+      ring(all()), "ring: the workers' programs differ: rank ",
+      concat("sends message 0 of channel ", 7 + before(), " where this worker expects message 0 of "),
+      concat("channel ", 7 + me(), "; devices know no channels"));
 }
 
 }  // namespace

@@ -236,6 +236,8 @@ void NcclStandIn::set_identity(std::string identity) {
 
 void NcclStandIn::set_standstill(std::chrono::milliseconds time) { state_->standstill = time; }
 
+void NcclStandIn::abandon(bool all) { state_->abandoned = all; }
+
 std::vector<std::string> NcclStandIn::faults() {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::string> all = std::exchange(state_->faults, {});

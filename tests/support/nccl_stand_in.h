@@ -47,6 +47,8 @@ class NcclStandIn {
   /// The texts of what went wrong in queued work since the last call, and of groups that are not closed: this
   /// thread's, and those of others that are open for longer than the standstill.
   std::vector<std::string> faults();
+  /// While it is so, queued work does nothing and waits for nobody, as if all communicators were aborted.
+  void abandon(bool all);
   /// How many calls of a function were issued so far, such as "ncclSend".
   int calls(const std::string& function) const;
 

@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -24,14 +27,23 @@
 namespace riesz {
 namespace {
 
-constexpr std::size_t kIdentity = 320;  // a host's name and a device's identity
+constexpr std::size_t kIdentity = 400;  // a host's name, its start and a device's identity
+
+/// A number that a host has since it was started. Two hosts may have one name.
+std::string start_of_this_host() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string number;
+  std::getline(file, number);
+  return number;
+}
 
 /// What each rank's device is called, by world rank. Collective over the job.
 std::vector<std::string> identities(const nccl::Functions& functions, at::Device device) {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   std::array<char, kIdentity> mine{};
-  concat(static_cast<int>(device.type()), " ", host.data(), " ", functions.identity(device))
+  concat(static_cast<int>(device.type()), " ", host.data(), " ", start_of_this_host(), " ",
+         functions.identity(device))
       .copy(mine.data(), mine.size() - 1);
   std::vector<std::array<char, kIdentity>> all(static_cast<std::size_t>(Runtime::size()));
   RIESZ_MPI(MPI_Allgather(mine.data(), static_cast<int>(kIdentity), MPI_CHAR, all.data(),
@@ -43,6 +55,16 @@ std::vector<std::string> identities(const nccl::Functions& functions, at::Device
     RIESZ_CHECK(type(each) == type(names.front()), functions.name,
                 ": the ranks' devices are of several types; give all ranks one");
   return names;
+}
+
+/// Once for the job, where ranks share devices: nobody is to take that for NCCL's speed.
+void note_sharing(const nccl::Functions& functions, const std::vector<std::string>& names) {
+  const std::set<std::string> devices(names.begin(), names.end());
+  if (devices.size() == names.size() || Runtime::rank() != 0) return;
+  std::fprintf(stderr,
+               "note: %zu ranks share %zu devices, so teams of ranks of one device go through the "
+               "host's memory, and not by %s\n",
+               names.size(), devices.size(), functions.name);
 }
 
 std::vector<int> ascending(const CallTeam& team) {
@@ -113,7 +135,9 @@ struct NcclTransport::Impl {
         collectives(settings.collectives),
         names(identities(given, on)),
         stream(c10::impl::VirtualGuardImpl(on.type()).getStreamFromGlobalPool(on, /*isHighPriority=*/true)),
-        communicators(given, on, settings.max_communicators) {}
+        communicators(given, on, settings.max_communicators) {
+    note_sharing(functions, names);
+  }
 
   /// Do two of these ranks share a device?
   bool shares(const std::vector<int>& team) const {

@@ -12,8 +12,9 @@
 
 namespace riesz {
 
-/// Kinds of ranges. `in_flight`: an operation that goes on while its thread does other things.
-enum class RangeKind { step, phase, layer, operation, wait, in_flight };
+/// Kinds of ranges. `in_flight`: an operation that goes on while its thread does other things. `kernel`: an
+/// operation of LibTorch (`KernelRanges`).
+enum class RangeKind { step, phase, layer, operation, wait, in_flight, kernel };
 
 /// A range sink: an object that is told when ranges begin and end, and what is sent. `Trace` is one. A thread
 /// ends the range first that it began last. Calls come from several threads. A sink lives until the process

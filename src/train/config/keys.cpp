@@ -314,10 +314,10 @@ std::vector<Key> train_keys() {
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
       RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
                     "held-out sequences, or images, that a measurement reads, or all if they are fewer"),
-      RIESZ_TEXT(
-          train.profile,
-          "steps whose operators, layers and waits output.folder/trace.json shows, first to last, such "
-          "as 3:6; empty: none"),
+      RIESZ_TEXT(train.profile,
+                 "steps whose operators, layers, kernels and waits output.folder/trace.json shows, first to "
+                 "last, such "
+                 "as 3:6; empty: none"),
   };
 }
 

@@ -19,6 +19,7 @@ Profile::Profile(const Config& config, const Partition& workers)
       workers_(workers) {}
 
 Profile::~Profile() {
+  kernels_.reset();
   if (begun_ > 0 && Trace::under_way()) Trace::stop();
 }
 
@@ -27,6 +28,7 @@ void Profile::before(std::int64_t step) {
   offsets_ = clock_offsets(workers_, clock_identity());
   finish_background();  // what earlier steps began is not of these
   Trace::start();
+  kernels_.emplace();
   begun_ = step;
 }
 
@@ -40,6 +42,7 @@ void Profile::finish() {
   if (begun_ == 0) return;
   const std::int64_t first = begun_;
   finish_background();
+  kernels_.reset();
   const TraceLog log = Trace::stop();
   begun_ = 0;
   window_.reset();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/comm/trace/kernels.h"
 #include "riesz/partition/partition.h"
 #include "riesz/train/config/config.h"
 #include "riesz/train/config/step_window.h"
@@ -40,8 +41,9 @@ class Profile {
   std::filesystem::path path_;
   const Partition& workers_;
   std::vector<std::int64_t> offsets_;
-  std::int64_t begun_ = 0;  // the first step of the trace under way; 0: none
-  std::int64_t ended_ = 0;  // the last step that ended in it
+  std::optional<KernelRanges> kernels_;  // of the trace under way
+  std::int64_t begun_ = 0;               // the first step of the trace under way; 0: none
+  std::int64_t ended_ = 0;               // the last step that ended in it
   std::string report_;
 };
 

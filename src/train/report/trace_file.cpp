@@ -27,6 +27,8 @@ const char* category(RangeKind kind) {
       return "wait";
     case RangeKind::in_flight:
       return "in flight";
+    case RangeKind::kernel:
+      return "kernel";
   }
   return "";
 }

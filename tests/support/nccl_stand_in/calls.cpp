@@ -155,7 +155,8 @@ void perform(Work& work) {
   NcclStandIn::State& state = NcclStandIn::State::now();
   Transport& transport = state.transport;
   nccl::OpaqueComm& comm = *work.comm;
-  if (stopped(comm) || state.hangs) return;
+  const auto stops = [&] { return stopped(comm) || state.abandoned; };
+  if (stops() || state.hangs) return;
   for (const auto& f : work.before) f();
   for (Flight& each : work.flights) each.post(transport);
   const auto all = [&] {
@@ -164,14 +165,15 @@ void perform(Work& work) {
     return done;
   };
   try {
-    if (comes(all, [&] { return stopped(comm); })) {
+    if (comes(all, stops)) {
       for (const auto& f : work.after) f();
       return;
     }
   } catch (const Error& error) {
+    if (state.abandoned) return;
     return failed(&comm, concat(work.text, ": ", error.what()));
   }
-  if (stopped(comm)) return;
+  if (stops()) return;
   state.hangs = true;
   std::string waits;
   for (Flight& each : work.flights) {

@@ -37,6 +37,7 @@ struct NcclStandIn::State {
   MpiTransport transport;
   std::atomic<bool> stops = false;
   std::atomic<bool> hangs = false;  // so would NCCL, for ever: nothing runs after it
+  std::atomic<bool> abandoned = false;
   std::atomic<std::chrono::milliseconds> standstill{std::chrono::seconds(60)};
   std::mutex mutex;
   std::string identity;

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "../primitives/channel_run.h"
+#include "../primitives/interleaved.h"
+#include "riesz/comm/runtime.h"
+
+namespace riesz::testing {
+
+/// Carries out what this worker does. Channels take turns as on all workers, for NCCL has no channels.
+inline std::vector<std::unique_ptr<ChannelRun>> run_in_turns(const InterleavedProgram& program,
+                                                             at::Device device, bool whole) {
+  std::vector<std::unique_ptr<ChannelRun>> channels;
+  for (const InterleavedProgram::Channel& channel : program.channels)
+    channels.push_back(std::make_unique<ChannelRun>(channel, device, whole));
+  const auto& threads = program.acts[static_cast<std::size_t>(Runtime::rank())];
+  bool more = true;
+  for (std::size_t i = 0; std::exchange(more, false); ++i) {
+    for (const std::vector<Act>& acts : threads) {
+      if (i >= acts.size()) continue;
+      channels[acts[i].channel]->carry_out(acts[i]);
+      more = true;
+    }
+  }
+  return channels;
+}
+
+}  // namespace riesz::testing
