@@ -114,7 +114,7 @@ struct ApplyMean {
           Strip<Number> w, m, v, root;
           detail::load(value + at, count, w), detail::load(momentum + at, count, m);
           detail::load(variance + at, count, v);
-          m = v > 0 ? m : Strip<Number>{};
+          m = v > 0 ? m : m * Strip<Number>{};  // NaN stays
           detail::root_of(v, root);
           w = w * keep - m * step / (root * second_scale + epsilon);
           detail::store(m, count, momentum + at), detail::store(w, count, value + at);

@@ -22,10 +22,11 @@ std::string who_is_trained(const std::vector<Parameter>& parameters, const Parti
 void check_trained_alike_on(const Partition& P, const std::string& what,
                             const std::vector<Parameter>& parameters) {
   const std::vector<std::string> all = collect_texts(P, who_is_trained(parameters, P));
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
     RIESZ_CHECK(all[rank].size() == all[0].size(), what, ": rank 0 of ", to_string(P), " gives it ",
                 all[0].size(), " parameters and rank ", rank, " ", all[rank].size(),
                 "; give the same ones on all workers (seen with RIESZ_CHECK=1)");
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
     std::size_t i = 0;
     for (const Parameter& parameter : parameters) {
       if (!(parameter.space().partition() == P)) continue;

@@ -23,10 +23,10 @@ c10::SmallVector<StepWay, 4> step_ways(const Operator& A, const at::Tensor& x) {
   if (x.is_cpu() || steps.size() < 2) return ways;
   bool between_partitions = false;
   for (std::size_t k = 0; k < steps.size(); ++k) {
-    const Rounds* rounds = rounds_of_step(*steps[k]);
-    if (rounds == nullptr) continue;
-    if (between_partitions) ways[k] = StepWay::staged;
-    between_partitions = between_partitions || rounds->detached;
+    if (between_partitions && rounds_of_step(*steps[k]) != nullptr) ways[k] = StepWay::staged;
+    // By the spaces, for a worker whose own part stays where it is has no rounds that say so.
+    const bool moves = steps[k]->sends() && steps[k]->domain().partition() != steps[k]->range().partition();
+    between_partitions = between_partitions || moves;
   }
   bool issued_later = false;
   for (std::size_t k = steps.size(); k-- > 0;) {

@@ -75,6 +75,20 @@ TEST_F(StepsOnNccl, AfterOneBetweenPartitions) {
   }
 }
 
+/// Half of the workers keep their part, so they have no rounds of the first step.
+TEST_F(StepsOnNccl, AfterOneBetweenPartitionsThatSomeDoNotMoveIn) {
+  if (n != 4) return;
+  const Partition P = Partition::world().grid({{"a", 2}, {"b", 2}});
+  const Partition Q = Partition::world().grid({{"c", 2}, {"d", 2}});
+  const Space X = Space(P, {8, 3}).sharded(0, "a").sharded(0, "b");
+  const Space pieces = Space(Q, X.shape()).sharded(0, "d").sharded(0, "c");
+  const Operator gather = between(pieces, Space(Q, X.shape()).copied("c").copied("d"));
+  const Operator swap = between(X, pieces);
+  ASSERT_EQ(swap.steps().front()->rounds()->identity, me == 0 || me == 3);
+  set({});
+  expect_the_order_of_the_program(gather * swap, gather, me == 1);
+}
+
 /// Of the teams of the first step one has a communicator, and the other has not.
 TEST_F(StepsOnNccl, AfterOneOfATeamWithoutACommunicator) {
   if (n != 4) return;

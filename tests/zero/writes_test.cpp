@@ -192,6 +192,9 @@ TEST(Writes, AWeightThatOneWorkerFreezesAloneIsNamedOnAllWhereWorkersCompare) {
   std::vector<Parameter> fewer = parameters;
   if (Runtime::rank() + 1 == Runtime::size()) fewer.pop_back();
   EXPECT_ERROR(whole(fewer), "gives it 3 parameters and rank " + std::to_string(Runtime::size() - 1) + " 2");
+  std::vector<Parameter> more = parameters;
+  if (Runtime::rank() + 1 == Runtime::size()) more.insert(more.end(), parameters.begin(), parameters.end());
+  EXPECT_ERROR(whole(more), "gives it 3 parameters and rank " + std::to_string(Runtime::size() - 1) + " 6");
   parameters[1].freeze();
   EXPECT_NO_THROW(whole(parameters));
   set_consistency_checks(asked);
