@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/spatial/conv.h"
 
-#include <cmath>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -22,11 +21,6 @@ Space with_channels(Space W, int dim, const Space& S) {
     W = shard.overlaps() ? W.sharded(dim, axis) : W.sharded_like(dim, axis, shard);
   }
   return W;
-}
-
-Initial initial_of(const std::optional<Initial>& given, const std::vector<std::int64_t>& weight_shape) {
-  if (given) return *given;
-  return Initial::kaiming_uniform(static_cast<double>(fans_of(weight_shape).in), std::sqrt(5.0));
 }
 
 /// W, once it is sure that operands of these spaces fit as far as their extents are known.
@@ -75,7 +69,7 @@ Conv::Conv(OwnerAndName place, const std::string& spec, const Space& X, const Sp
       spec_(spec),
       windows_(options.windows),
       weight_(parameter("weight", fitting(concat("Conv ", path()), spec, X, W, Y, options.windows),
-                        {initial_of(options.initial, W.shape()), true})) {
+                        {detail::conv_initial(options.initial, W.shape()), true})) {
   const detail::ConvForm form = detail::conv_form(concat("Conv ", path()), spec, X, W.shape(), windows_);
   set_domain(X), set_range(detail::bound(concat("Conv ", path()), form, X, Y));
   if (options.bias) bias_ = parameter("bias", detail::channel_space(*range()), {Initial::zeros()});

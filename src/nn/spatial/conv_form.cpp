@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/spatial/conv_form.h"
 
+#include <cmath>
+
 #include "riesz/comm/error.h"
 
 namespace riesz::detail {
@@ -89,6 +91,11 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
                 window.padding_after);
   }
   return windows;
+}
+
+Initial conv_initial(const std::optional<Initial>& given, const std::vector<std::int64_t>& weight_shape) {
+  if (given) return *given;
+  return Initial::kaiming_uniform(static_cast<double>(fans_of(weight_shape).in), std::sqrt(5.0));
 }
 
 ConvForm conv_form(const std::string& whose, const std::string& spec, const Space& X,

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "riesz/nn/random/initial.h"
 #include "riesz/nn/spatial/convolution.h"
 #include "riesz/nn/spatial/windowed_plan.h"
 
@@ -26,6 +28,9 @@ ConvForm conv_form(const std::string& whose, const std::string& spec, const Spac
 
 /// Y with every dim bound. @throws Error on behalf of `whose` where an extent of Y is another.
 Space bound(const std::string& whose, const ConvForm& form, const Space& X, const Space& Y);
+
+/// torch's for a weight of this shape, unless one is given.
+Initial conv_initial(const std::optional<Initial>& given, const std::vector<std::int64_t>& weight_shape);
 
 /// One number for each of `dims`. @throws Error naming `what` on behalf of `whose` unless there is one, or
 /// as many.

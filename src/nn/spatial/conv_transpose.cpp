@@ -67,7 +67,7 @@ ConvTranspose::ConvTranspose(OwnerAndName place, const std::string& spec, const 
       kernel_(detail::for_each_dim(concat("ConvTranspose ", path()), "kernel", kernel,
                                    static_cast<std::size_t>(std::max(1, X.dims() - 2)))),
       weight_(parameter("weight", conv_weight_between(spec_, Y, X, kernel_, options.windows.groups),
-                        {options.initial.value_or(Initial::zeros()), true})) {
+                        {detail::conv_initial(options.initial, conv_weight_between(spec_, Y, X, kernel_, options.windows.groups).shape()), true})) {
   const std::string whose = concat("ConvTranspose ", path());
   set_domain(X), set_range(transposed_range(whose, X, Y, kernel_, options_));
   detail::conv_form(whose, spec_, *range(), weight_.space().shape(), options_.windows);

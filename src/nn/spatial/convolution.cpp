@@ -31,6 +31,19 @@ Traffic leaving(const Operator& A, const Partition& grid, int rank) {
   return there < 0 ? Traffic{} : A.traffic(there);
 }
 
+/// S, Replicated on the axes on which all three are Copied. There a Y* has terms, of which a local function
+/// takes none.
+Space agreed(Space S, const Space& X, const Space& W, const Space& Y) {
+  for (const Axis& axis : W.partition().axes()) {
+    const bool all = X.partition() == W.partition() && Y.partition() == W.partition() &&
+                     X.placement(axis.name) == Placement::Copied &&
+                     W.placement(axis.name) == Placement::Copied &&
+                     Y.placement(axis.name) == Placement::Copied;
+    if (all) S = S.replicated(axis.name);
+  }
+  return S;
+}
+
 Convolution::Plan planned(const std::string& spec, const Space& X, const Space& W, const Space& Y,
                           const ConvWindows& windows) {
   const std::string whose = "convolution " + spec;
@@ -42,9 +55,11 @@ Convolution::Plan planned(const std::string& spec, const Space& X, const Space& 
   LocalFunction value(whose, {{X, plan.x()}, {W, plan.w()}}, {range, plan.y()},
                       [local](const Tensors& z) { return detail::value_of(local, z[0], z[1]); },
                       {.keep = keeps});
+  const detail::WindowedPlan other =
+      detail::plan_windowed(whose, form.indices, X, W, agreed(range, X, W, range), form.dims);
   LocalFunction transposed(
-      "transposed " + whose, {{dual(range), plan.read_y.range()}, {W, plan.w()}},
-      {dual(X), dual(plan.x())},
+      "transposed " + whose, {{dual(range), other.read_y.range()}, {W, other.w()}},
+      {dual(X), dual(other.x())},
       [local](const Tensors& z) { return detail::transposed_of(local, z[0], z[1]); }, {.keep = keeps});
   return {spec, std::move(plan), range, keeps, std::move(value), std::move(transposed)};
 }
@@ -86,7 +101,8 @@ Vector Convolution::transposed(const Vector& y, const Vector& w) const { return 
 
 Traffic Convolution::transposed_traffic(int rank) const {
   const Partition& grid = read(1).domain().partition();
-  return leaving(read(2), grid, rank) + leaving(read(1), grid, rank) + leaving(adjoint(read(0)), grid, rank);
+  const LocalFunction& f = plan_->transposed;
+  return leaving(f.reads()[0], grid, rank) + leaving(f.reads()[1], grid, rank) + leaving(f.write(), grid, rank);
 }
 
 Space convolved(const std::string& spec, const Space& X, const std::vector<std::int64_t>& weight_shape,
