@@ -162,7 +162,9 @@ WindowedPlan plan_windowed(const std::string& whose, const Indices& indices, con
   const std::array<Operator, 3> reads = reads_of(indices, lying, W, Y, parallel);
   const Space Zy = dual(reads[2].range());
   const Space Zx = computing_x(X, reads[0].range(), Zy, dims);
-  return {parallel, between(X, Zx), reads[1], reads[2], dims, pieces_here(Zx, Zy, dims)};
+  // as the adjoint of the write, whose steps may come in another order than a read's
+  const Operator read_y = adjoint(between(Zy, Y));
+  return {parallel, between(X, Zx), reads[1], read_y, dims, pieces_here(Zx, Zy, dims)};
 }
 
 }  // namespace riesz::detail
