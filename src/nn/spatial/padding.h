@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace riesz {
+
+/// What a window reads beyond the ends of a dim of n inputs, as torch's padding modes have it.
+enum class PaddingMode {
+  zeros,
+  circular,   ///< index i is i mod n
+  reflect,    ///< index −i is i, and n − 1 + i is n − 1 − i; narrower than the dim
+  replicate,  ///< the nearest input
+};
+
+/// "zeros", "circular", "reflect", "replicate".
+std::string to_string(PaddingMode mode);
+
+/// Padding of the dims of space: as much before as after each, or `same`.
+struct Padding {
+  std::vector<std::int64_t> each = {0};  ///< one number for all dims, or one for each
+  bool same = false;  ///< as many outputs as inputs, with a stride of 1; an even kernel has one more after
+  PaddingMode mode = PaddingMode::zeros;
+
+  bool operator==(const Padding&) const = default;
+};
+
+}  // namespace riesz
