@@ -38,7 +38,8 @@ double seconds(const std::function<void()>& f, const std::function<void()>& meet
 int measure(int argc, char** argv) {
   at::set_num_threads(1);
   const int pairs = argc > 1 ? std::stoi(argv[1]) : 9;
-  const std::int64_t size = argc > 2 ? std::stoll(argv[2]) : 256, channels = argc > 3 ? std::stoll(argv[3]) : 64;
+  const std::int64_t size = argc > 2 ? std::stoll(argv[2]) : 256,
+                     channels = argc > 3 ? std::stoll(argv[3]) : 64;
   const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
   const Space X = Space(mesh, {4, channels, size, size}).sharded(2, "sp");
   const Space W(mesh, {channels, channels, 3, 3});

@@ -43,7 +43,8 @@ ConvWindows random_windows(RandomSpaces& random, int dims, const std::vector<std
 }
 
 /// Such as fit the window, with some more.
-std::vector<std::int64_t> random_extents(RandomSpaces& random, int dims, const std::vector<std::int64_t>& kernel,
+std::vector<std::int64_t> random_extents(RandomSpaces& random, int dims,
+                                         const std::vector<std::int64_t>& kernel,
                                          const ConvWindows& windows) {
   std::vector<std::int64_t> extents;
   for (std::size_t i = 0; i < static_cast<std::size_t>(dims); ++i) {
@@ -85,8 +86,8 @@ std::vector<Window> all_windows(const at::Tensor& x, const at::Tensor& w, const 
 
 std::string to_string(const ConvCase& c) {
   const auto text = [](const std::vector<std::int64_t>& all) { return concat(at::IntArrayRef(all)); };
-  return concat(c.spec, " stride ", text(c.windows.stride), " dilation ", text(c.windows.dilation), " padding ",
-                text(c.windows.padding.each), c.windows.padding.same ? " same " : " ",
+  return concat(c.spec, " stride ", text(c.windows.stride), " dilation ", text(c.windows.dilation),
+                " padding ", text(c.windows.padding.each), c.windows.padding.same ? " same " : " ",
                 riesz::to_string(c.windows.padding.mode), " groups ", c.windows.groups, "\nX ",
                 riesz::to_string(c.X), "\nW ", riesz::to_string(c.W), "\nY ", riesz::to_string(c.Y));
 }
@@ -98,7 +99,8 @@ ConvCase random_conv_case(std::uint64_t seed) {
   for (int i = 0; i < dims; ++i) kernel.push_back(1 + random.any_of(dims == 1 ? 6 : 4));
   const ConvWindows windows = random_windows(random, dims, kernel);
   const std::vector<std::int64_t> extents = random_extents(random, dims, kernel, windows);
-  const std::int64_t in = windows.groups * (1 + random.any_of(3)), out = windows.groups * (1 + random.any_of(3));
+  const std::int64_t in = windows.groups * (1 + random.any_of(3)),
+                     out = windows.groups * (1 + random.any_of(3));
   std::vector<std::int64_t> x{1 + random.any_of(3), in}, w{out, in / windows.groups};
   x.insert(x.end(), extents.begin(), extents.end());
   w.insert(w.end(), kernel.begin(), kernel.end());
@@ -114,12 +116,13 @@ ConvCase random_conv_case(std::uint64_t seed) {
 
 at::Tensor torch_conv(const at::Tensor& x, const at::Tensor& w, const ConvWindows& by) {
   const std::vector<Window> windows = all_windows(x, w, by);
-  const std::string mode = by.padding.mode == PaddingMode::zeros ? "constant" : riesz::to_string(by.padding.mode);
+  const std::string mode =
+      by.padding.mode == PaddingMode::zeros ? "constant" : riesz::to_string(by.padding.mode);
   std::vector<std::int64_t> stride, dilation;
   for (const Window& window : windows) stride.push_back(window.stride), dilation.push_back(window.dilation);
   const std::vector<std::int64_t> none(windows.size(), 0);
-  return at::convolution(at::pad(x, padding_on_both_sides(windows), mode), w, {}, stride, none, dilation, false,
-                         none, by.groups);
+  return at::convolution(at::pad(x, padding_on_both_sides(windows), mode), w, {}, stride, none, dilation,
+                         false, none, by.groups);
 }
 
 void expect_torchs(const ConvCase& c) {

@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 // The layers of convolutions: parameters, biases, extents and errors.
-#include "riesz/nn/spatial/conv.h"
-
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/conv_transpose2d.h>
@@ -15,6 +13,7 @@
 #include "../nn/expect.h"
 #include "conv_case.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/spatial/conv.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -25,7 +24,9 @@ namespace {
 
 constexpr char kSpec[] = "bchw,ocyx->bohw", kBack[] = "bohw,ocyx->bchw";
 
-std::vector<std::int64_t> any_space(std::int64_t channels) { return {Space::any, channels, Space::any, Space::any}; }
+std::vector<std::int64_t> any_space(std::int64_t channels) {
+  return {Space::any, channels, Space::any, Space::any};
+}
 
 /// S with the grid's axes on these dims.
 Space laid(Space S, const std::vector<int>& dims) {
@@ -69,9 +70,10 @@ TEST(Conv, IsTorchsLayerOnEveryGrid) {
       Conv layer("conv", kSpec, X, Y, {3, 2},
                  {.windows = {.stride = {2, 1}, .padding = {.each = {1, 0}}, .groups = groups}});
       for (const std::int64_t n : {9, 5})
-        expect_layer(layer, X.with_shape({3, 4, n, 8}), [groups](const auto& x, const auto& w, const auto& b) {
-          return at::conv2d(x, w, b, {2, 1}, at::IntArrayRef{1, 0}, {1, 1}, groups);
-        });
+        expect_layer(layer, X.with_shape({3, 4, n, 8}),
+                     [groups](const auto& x, const auto& w, const auto& b) {
+                       return at::conv2d(x, w, b, {2, 1}, at::IntArrayRef{1, 0}, {1, 1}, groups);
+                     });
     }
   });
 }
@@ -79,7 +81,8 @@ TEST(Conv, IsTorchsLayerOnEveryGrid) {
 TEST(Conv, HasAsManyOutputsAsInputsWithEvenKernelsToo) {
   const Partition grid = Partition::world();
   for (const std::int64_t kernel : {1, 2, 3, 4, 6}) {
-    const Space X = Space(grid, {2, 3, 11}).sharded(2, "world"), Y = Space(grid, {2, 5, 11}).sharded(2, "world");
+    const Space X = Space(grid, {2, 3, 11}).sharded(2, "world"),
+                Y = Space(grid, {2, 5, 11}).sharded(2, "world");
     Conv layer("conv", "bcw,ocx->bow", X, Y, {kernel}, {.windows = {.padding = {.same = true}}});
     expect_layer(layer, X,
                  [](const auto& x, const auto& w, const auto& b) { return at::conv1d(x, w, b, 1, "same"); });

@@ -21,9 +21,7 @@ namespace {
 
 constexpr char kSpec[] = "bchw,ocyx->bohw";
 
-std::string axis_of(const Partition& grid, std::size_t i) {
-  return grid.axes()[i % grid.axes().size()].name;
-}
+std::string axis_of(const Partition& grid, std::size_t i) { return grid.axes()[i % grid.axes().size()].name; }
 
 /// S with the grid's axes on these dims in turn; −1: it stays Replicated.
 Space lay(Space S, const std::vector<int>& dims) {
@@ -45,12 +43,12 @@ struct Placed {
   std::vector<int> x, w, y;
 };
 
-const std::vector<Placed> kPlaced{{{2, 3, 0}, {-1, -1, -1}, {2, 3, 0}},    // space, and the batch
-                                  {{3, 2, 2}, {-1, -1, -1}, {2, 3, 3}},    // space, turned round
-                                  {{1, 2, 3}, {1, -1, -1}, {-1, 2, 3}},    // channels in
-                                  {{-1, 2, 3}, {0, -1, -1}, {1, 2, 3}},    // channels out
-                                  {{1, -1, 2}, {1, 0, -1}, {-1, 1, 2}},    // both, and space
-                                  {{2, 0, 1}, {0, 1, 2}, {1, 2, 3}}};      // any
+const std::vector<Placed> kPlaced{{{2, 3, 0}, {-1, -1, -1}, {2, 3, 0}},  // space, and the batch
+                                  {{3, 2, 2}, {-1, -1, -1}, {2, 3, 3}},  // space, turned round
+                                  {{1, 2, 3}, {1, -1, -1}, {-1, 2, 3}},  // channels in
+                                  {{-1, 2, 3}, {0, -1, -1}, {1, 2, 3}},  // channels out
+                                  {{1, -1, 2}, {1, 0, -1}, {-1, 1, 2}},  // both, and space
+                                  {{2, 0, 1}, {0, 1, 2}, {1, 2, 3}}};    // any
 
 TEST(Convolution, IsTorchsOnEveryGrid) {
   const std::vector<ConvWindows> windows{
@@ -123,7 +121,8 @@ TEST(Convolution, HasChannelsByTheRuleOfTheContraction) {
 
 TEST(Convolution, RefusesWhatDoesNotFit) {
   const Partition grid = Partition::world();
-  const Space X(grid, {2, 4, 9, 7}), W(grid, {6, 4, 3, 3}), any(grid, std::vector<std::int64_t>(4, Space::any));
+  const Space X(grid, {2, 4, 9, 7}), W(grid, {6, 4, 3, 3}),
+      any(grid, std::vector<std::int64_t>(4, Space::any));
   const auto make = [&](const Space& w, const ConvWindows& windows, const std::string& spec = kSpec) {
     return Convolution(spec, X, w, any, windows);
   };
@@ -135,7 +134,8 @@ TEST(Convolution, RefusesWhatDoesNotFit) {
   EXPECT_ERROR(make(W, {.groups = 2}), "reads 4 each; it must be 2");
   EXPECT_ERROR(make(W, {.stride = {1, 2, 3}}), "stride has 3 numbers for 2 dims of space");
   EXPECT_ERROR(make(W, {.stride = {0}}), "stride 0");
-  EXPECT_ERROR(make(W, {.stride = {2}, .padding = {.same = true}}), "as many outputs as inputs (Padding::same)");
+  EXPECT_ERROR(make(W, {.stride = {2}, .padding = {.same = true}}),
+               "as many outputs as inputs (Padding::same)");
   EXPECT_ERROR(make(W, {.dilation = {5}}), "a window over 11 elements does not fit the 9 of dim 0 of space");
   EXPECT_ERROR(make(W, {.padding = {.each = {7}, .mode = PaddingMode::reflect}}),
                "a padding of 7 by mode reflect, but dim 1 of space has 7 elements, so at most 6");

@@ -91,8 +91,8 @@ Vector Conv::forward(const Vector& x) {
 
 std::string Conv::describe() const {
   return concat("Conv ", spec_, ", weight ", at::IntArrayRef(weight_.space().shape()), ", stride ",
-                at::IntArrayRef(windows_.stride), windows_.groups > 1 ? concat(", groups ", windows_.groups) : "",
-                bias_ ? ", with bias" : "");
+                at::IntArrayRef(windows_.stride),
+                windows_.groups > 1 ? concat(", groups ", windows_.groups) : "", bias_ ? ", with bias" : "");
 }
 
 }  // namespace riesz

@@ -18,12 +18,13 @@ Indices conv_letters(const std::string& whose, const std::string& spec) {
   RIESZ_CHECK(comma != std::string::npos && arrow != std::string::npos && comma < arrow, whose,
               " does not name x, w and a result", wanted);
   Indices s{spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1), spec.substr(arrow + 2)};
-  RIESZ_CHECK(s[0].size() >= 3 && s[0].size() <= 5 && s[1].size() == s[0].size() && s[2].size() == s[0].size(),
-              whose, " has operands of ", s[0].size(), ", ", s[1].size(), " and ", s[2].size(),
-              " dims; all three have 3 to 5", wanted);
+  RIESZ_CHECK(
+      s[0].size() >= 3 && s[0].size() <= 5 && s[1].size() == s[0].size() && s[2].size() == s[0].size(), whose,
+      " has operands of ", s[0].size(), ", ", s[1].size(), " and ", s[2].size(),
+      " dims; all three have 3 to 5", wanted);
   const bool channels = s[1][1] == s[0][1] && s[1][0] == s[2][1] && s[0][0] == s[2][0] && s[0][1] != s[2][1];
-  RIESZ_CHECK(channels && s[0].substr(2) == s[2].substr(2), whose,
-              " has its letters in another order", wanted);
+  RIESZ_CHECK(channels && s[0].substr(2) == s[2].substr(2), whose, " has its letters in another order",
+              wanted);
   const std::string all = s[0] + s[1].substr(0, 1) + s[1].substr(2);
   for (std::size_t i = 0; i < all.size(); ++i)
     RIESZ_CHECK(all.find(all[i]) == i, whose, " has the letter ", all[i], " for two dims", wanted);
@@ -85,10 +86,11 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
                               : n > 0                                 ? n + window.padding_after
                                                                       : 0;
     RIESZ_CHECK(window.padding_after <= most, whose, ": a padding of ", window.padding_after, " by mode ",
-                to_string(padding.mode), ", but dim ", i, " of space has ", n, " elements, so at most ", most);
-    RIESZ_CHECK(output_extent(window, n) > 0, whose, ": a window over ", all + 1, " elements does not fit the ",
-                n, " of dim ", i, " of space with padding ", window.padding_before, " and ",
-                window.padding_after);
+                to_string(padding.mode), ", but dim ", i, " of space has ", n, " elements, so at most ",
+                most);
+    RIESZ_CHECK(output_extent(window, n) > 0, whose, ": a window over ", all + 1,
+                " elements does not fit the ", n, " of dim ", i, " of space with padding ",
+                window.padding_before, " and ", window.padding_after);
   }
   return windows;
 }
@@ -133,8 +135,8 @@ Space bound(const std::string& whose, const ConvForm& form, const Space& X, cons
   for (std::size_t dim = 0; dim < shape.size(); ++dim) {
     const std::int64_t given = Y.shape()[dim];
     RIESZ_CHECK(given == Space::any || shape[dim] == Space::any || given == shape[dim], whose, ": dim ", dim,
-                " of the result has ", shape[dim], " elements, but ", given, " in ", to_string(Y), "; x lies in ",
-                to_string(X));
+                " of the result has ", shape[dim], " elements, but ", given, " in ", to_string(Y),
+                "; x lies in ", to_string(X));
     if (shape[dim] == Space::any) shape[dim] = given;
   }
   return Y.with_shape(shape);

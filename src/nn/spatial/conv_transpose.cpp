@@ -39,14 +39,12 @@ Space transposed_range(const std::string& whose, const Space& X, const Space& Y,
   const std::size_t dims = kernel.size();
   const std::vector<std::int64_t> more =
       detail::for_each_dim(whose, "output_padding", options.output_padding, dims);
-  const std::vector<Window> windows =
-      detail::windows_of(whose, kernel, std::vector<std::int64_t>(dims, Space::any), by.stride, by.dilation,
-                         by.padding);
+  const std::vector<Window> windows = detail::windows_of(
+      whose, kernel, std::vector<std::int64_t>(dims, Space::any), by.stride, by.dilation, by.padding);
   std::vector<std::int64_t> shape{X.shape()[0], Y.shape()[1]};
   for (std::size_t i = 0; i < dims; ++i) {
-    RIESZ_CHECK(more[i] >= 0 && more[i] < windows[i].stride, whose,
-                ": an output padding of ", more[i], " in dim ", i, " of space, with stride ",
-                windows[i].stride,
+    RIESZ_CHECK(more[i] >= 0 && more[i] < windows[i].stride, whose, ": an output padding of ", more[i],
+                " in dim ", i, " of space, with stride ", windows[i].stride,
                 "; it must be smaller than the stride");
     const std::int64_t n = X.shape()[i + 2], given = Y.shape()[i + 2];
     shape.push_back(n == Space::any ? given : extent_of(windows[i], n, more[i]));
@@ -66,8 +64,11 @@ ConvTranspose::ConvTranspose(OwnerAndName place, const std::string& spec, const 
       options_(options),
       kernel_(detail::for_each_dim(concat("ConvTranspose ", path()), "kernel", kernel,
                                    static_cast<std::size_t>(std::max(1, X.dims() - 2)))),
-      weight_(parameter("weight", conv_weight_between(spec_, Y, X, kernel_, options.windows.groups),
-                        {detail::conv_initial(options.initial, conv_weight_between(spec_, Y, X, kernel_, options.windows.groups).shape()), true})) {
+      weight_(parameter(
+          "weight", conv_weight_between(spec_, Y, X, kernel_, options.windows.groups),
+          {detail::conv_initial(options.initial,
+                                conv_weight_between(spec_, Y, X, kernel_, options.windows.groups).shape()),
+           true})) {
   const std::string whose = concat("ConvTranspose ", path());
   set_domain(X), set_range(transposed_range(whose, X, Y, kernel_, options_));
   detail::conv_form(whose, spec_, *range(), weight_.space().shape(), options_.windows);

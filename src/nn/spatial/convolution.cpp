@@ -57,10 +57,10 @@ Convolution::Plan planned(const std::string& spec, const Space& X, const Space& 
                       {.keep = keeps});
   const detail::WindowedPlan other =
       detail::plan_windowed(whose, form.indices, X, W, agreed(range, X, W, range), form.dims);
-  LocalFunction transposed(
-      "transposed " + whose, {{dual(range), other.read_y.range()}, {W, other.w()}},
-      {dual(X), dual(other.x())},
-      [local](const Tensors& z) { return detail::transposed_of(local, z[0], z[1]); }, {.keep = keeps});
+  LocalFunction transposed("transposed " + whose, {{dual(range), other.read_y.range()}, {W, other.w()}},
+                           {dual(X), dual(other.x())},
+                           [local](const Tensors& z) { return detail::transposed_of(local, z[0], z[1]); },
+                           {.keep = keeps});
   return {spec, std::move(plan), range, keeps, std::move(value), std::move(transposed)};
 }
 
@@ -102,7 +102,8 @@ Vector Convolution::transposed(const Vector& y, const Vector& w) const { return 
 Traffic Convolution::transposed_traffic(int rank) const {
   const Partition& grid = read(1).domain().partition();
   const LocalFunction& f = plan_->transposed;
-  return leaving(f.reads()[0], grid, rank) + leaving(f.reads()[1], grid, rank) + leaving(f.write(), grid, rank);
+  return leaving(f.reads()[0], grid, rank) + leaving(f.reads()[1], grid, rank) +
+         leaving(f.write(), grid, rank);
 }
 
 Space convolved(const std::string& spec, const Space& X, const std::vector<std::int64_t>& weight_shape,

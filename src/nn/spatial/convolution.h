@@ -71,7 +71,8 @@ class Convolution {
 
   /// The transposed convolution: the face of x, from y in Y* and w to X*,
   ///
-  ///     x̄[b, c, i] = Σ y[b, o, j]·w[o, c, k]     over o and all j, k with stride·j − padding + dilation·k = i
+  ///     x̄[b, c, i] = Σ y[b, o, j]·w[o, c, k]     over o and all j, k with stride·j − padding + dilation·k =
+  ///     i
   ///
   /// It reads y as backward does, and writes by the adjoint of the read of x: what workers have of one
   /// element is added up. Differentiable likewise.

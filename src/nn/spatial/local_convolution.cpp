@@ -106,7 +106,7 @@ LocalConvolution local_convolution(const ConvForm& form, const WindowedPlan& pla
 at::Tensor value_of(const LocalConvolution& local, const at::Tensor& x, const at::Tensor& w) {
   if (nothing_to_add(x, w, local.y_shape)) return none_of(x, local.y_shape);
   return over_pieces(local.pieces, local.dims,
-                    [&](const std::vector<Piece>& pieces) { return one_value(local, pieces, x, w); });
+                     [&](const std::vector<Piece>& pieces) { return one_value(local, pieces, x, w); });
 }
 
 at::Tensor transposed_of(const LocalConvolution& local, const at::Tensor& y, const at::Tensor& w) {

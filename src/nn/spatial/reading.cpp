@@ -47,8 +47,7 @@ Piece piece_of(const DimReading& reading, const Interval& outputs) {
   const Interval reach = reading.reach(outputs);
   if (reading.mode != PaddingMode::zeros) return {outputs, wrapped(reading, reach)};
   const Interval inside = intersect({0, reading.inputs}, reach);
-  return {outputs,
-          inside.size() > 0 ? Intervals{inside} : Intervals{},
+  return {outputs, inside.size() > 0 ? Intervals{inside} : Intervals{},
           std::max<std::int64_t>(0, std::min<std::int64_t>(0, reach.end) - reach.begin),
           std::max<std::int64_t>(0, reach.end - std::max(reading.inputs, reach.begin))};
 }
@@ -121,7 +120,8 @@ Intervals needs_of(const DimReading& reading, const Intervals& outputs) {
   return united(all);
 }
 
-std::vector<Piece> local_pieces(const DimReading& reading, const Intervals& inputs, const Intervals& outputs) {
+std::vector<Piece> local_pieces(const DimReading& reading, const Intervals& inputs,
+                                const Intervals& outputs) {
   const Segments held = segments(inputs);
   std::vector<Piece> pieces = pieces_of(reading, outputs);
   std::int64_t at = 0;
@@ -153,7 +153,7 @@ at::Tensor put_back(const Piece& part, const at::Tensor& z, std::int64_t dim, st
 }
 
 void each_of_pieces(const std::vector<std::vector<Piece>>& pieces,
-                   const std::function<void(const std::vector<Piece>&)>& f) {
+                    const std::function<void(const std::vector<Piece>&)>& f) {
   std::vector<Piece> chosen;
   const std::function<void()> rest = [&] {
     if (chosen.size() == pieces.size()) return f(chosen);

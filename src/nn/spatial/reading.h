@@ -58,10 +58,10 @@ at::Tensor put_back(const Piece& part, const at::Tensor& z, std::int64_t dim, st
 
 /// Calls f with one part of each dim, for all of them.
 void each_of_pieces(const std::vector<std::vector<Piece>>& pieces,
-                   const std::function<void(const std::vector<Piece>&)>& f);
+                    const std::function<void(const std::vector<Piece>&)>& f);
 
 /// f of one part of each dim, for all of them, put together along the dims that `dims` names.
 at::Tensor over_pieces(const std::vector<std::vector<Piece>>& pieces, const std::vector<std::int64_t>& dims,
-                      const std::function<at::Tensor(const std::vector<Piece>&)>& f);
+                       const std::function<at::Tensor(const std::vector<Piece>&)>& f);
 
 }  // namespace riesz::detail

@@ -99,8 +99,7 @@ Space with_needs(const Space& Z, const Space& X, const Space& outputs, const Win
   const std::vector<Shard>& shards = X.shards(dim.x);
   const bool lies_there = X.partition() == grid && shards.size() == 1 && shards.front().axis == of_x;
   const bool kept = lies_there && !shards.front().overlaps();
-  const Space owned =
-      kept ? Z.sharded_like(dim.x, axis.name, shards.front()) : Z.sharded(dim.x, axis.name);
+  const Space owned = kept ? Z.sharded_like(dim.x, axis.name, shards.front()) : Z.sharded(dim.x, axis.name);
   const Split split = split_of(owned, dim.x);
   bool own = true;
   for (int at = 0; at < axis.extent; ++at)
@@ -134,7 +133,7 @@ Space computing_x(const Space& X, const Space& as_outputs, const Space& outputs,
 }
 
 std::vector<std::vector<Piece>> pieces_here(const Space& Zx, const Space& Zy,
-                                          const std::vector<WindowedDim>& dims) {
+                                            const std::vector<WindowedDim>& dims) {
   std::vector<std::vector<Piece>> pieces;
   if (!Zy.partition().active()) return pieces;
   const std::vector<int> at = Zy.partition().coordinates(Zy.partition().rank());
