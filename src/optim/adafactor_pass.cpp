@@ -15,13 +15,13 @@
 namespace riesz {
 namespace {
 
-using detail::Computed;
-using detail::Quads;
-using detail::Strip;
+using detail::FlatComputed;
+using detail::FlatQuads;
+using detail::FlatStrip;
 
 template <typename Number>
 struct Adafactored {
-  using Scalar = Computed<Number>;
+  using Scalar = FlatComputed<Number>;
 
   Number* value;
   const Number *gradient, *variance;  // nullptr: by rows and columns
@@ -30,8 +30,8 @@ struct Adafactored {
   Scalar least, keep, step;
 
   /// max(V, ε₁²). NaN stays.
-  RIESZ_ELEMENT void bounded(const Strip<Number>& v, Strip<Number>& to) const {
-    to = v < least ? Strip<Number>{} + least : v;
+  RIESZ_ELEMENT void bounded(const FlatStrip<Number>& v, FlatStrip<Number>& to) const {
+    to = v < least ? FlatStrip<Number>{} + least : v;
   }
 
   /// Calls f(at, count, max(V, ε₁²)) for the elements from `begin` to `end`.
@@ -40,7 +40,7 @@ struct Adafactored {
     if (variance != nullptr) {
       detail::in_strips(
           begin, end, [&](std::int64_t at, std::int64_t count) __attribute__((always_inline)) {
-            Strip<Number> v, most;
+            FlatStrip<Number> v, most;
             detail::load(variance + at, count, v);
             bounded(v, most);
             f(at, count, most);
@@ -55,7 +55,7 @@ struct Adafactored {
       const Number* column = columns + line->column - line->at;
       detail::in_strips(
           from, to, [&](std::int64_t at, std::int64_t count) __attribute__((always_inline)) {
-            Strip<Number> c, most;
+            FlatStrip<Number> c, most;
             detail::load(column + at, count, c);
             bounded(c * row, most);
             f(at, count, most);
@@ -70,15 +70,15 @@ struct AdafactorSquares {
   Adafactored<Number> of;
 
   RIESZ_ELEMENT void operator()(std::int64_t begin, std::int64_t end, double& sum) const {
-    Quads squares;
+    FlatQuads squares;
     of.each(
-        begin,
-        end, [&](std::int64_t at, std::int64_t count, const Strip<Number>& v) __attribute__((always_inline)) {
-          Strip<Number> g;
+        begin, end,
+        [&](std::int64_t at, std::int64_t count, const FlatStrip<Number>& v) __attribute__((always_inline)) {
+          FlatStrip<Number> g;
           detail::load(of.gradient + at, count, g);
-          Strip<Number> square = g / v * g;
-          for (std::int64_t i = count; i < detail::kStrip; ++i) square[i] = 0;  // may be 0/0
-          squares.add<Computed<Number>>(square);
+          FlatStrip<Number> square = g / v * g;
+          for (std::int64_t i = count; i < detail::kFlatStrip; ++i) square[i] = 0;  // may be 0/0
+          squares.add<FlatComputed<Number>>(square);
         });
     sum = squares.total();
   }
@@ -86,14 +86,14 @@ struct AdafactorSquares {
 
 template <typename Number>
 struct AdafactorApply {
-  using Sums = detail::NoSums;
+  using Sums = detail::NoFlatSums;
   Adafactored<Number> of;
 
   RIESZ_ELEMENT void operator()(std::int64_t begin, std::int64_t end, Sums&) const {
     of.each(
-        begin,
-        end, [&](std::int64_t at, std::int64_t count, const Strip<Number>& v) __attribute__((always_inline)) {
-          Strip<Number> w, g, root;
+        begin, end,
+        [&](std::int64_t at, std::int64_t count, const FlatStrip<Number>& v) __attribute__((always_inline)) {
+          FlatStrip<Number> w, g, root;
           detail::load(of.value + at, count, w), detail::load(of.gradient + at, count, g);
           detail::root_of(v, root);
           w = w * of.keep - g / root * of.step;
@@ -110,20 +110,20 @@ struct AdafactorLine {
   double* columns;
 
   RIESZ_ELEMENT void operator()(std::int64_t begin, std::int64_t end, double& sum) const {
-    Quads squares;
+    FlatQuads squares;
     detail::in_strips(
         begin, end, [&](std::int64_t at, std::int64_t count) __attribute__((always_inline)) {
-          Strip<Number> g;
-          Quads wide;
+          FlatStrip<Number> g;
+          FlatQuads wide;
           detail::load(gradient + at, count, g);
-          Quads::of<Computed<Number>>(g, wide);
+          FlatQuads::of<FlatComputed<Number>>(g, wide);
           wide.low *= wide.low, wide.high *= wide.high;
           squares.low += wide.low, squares.high += wide.high;
-          double column[detail::kStrip];
+          double column[detail::kFlatStrip];
           const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(double);
           std::memcpy(column, columns + at, bytes);
-          for (std::int64_t i = 0; i < detail::kStrip / 2; ++i)
-            column[i] += wide.low[i], column[i + detail::kStrip / 2] += wide.high[i];
+          for (std::int64_t i = 0; i < detail::kFlatStrip / 2; ++i)
+            column[i] += wide.low[i], column[i + detail::kFlatStrip / 2] += wide.high[i];
           std::memcpy(columns + at, column, bytes);
         });
     sum += squares.total();
@@ -132,7 +132,7 @@ struct AdafactorLine {
 
 template <typename Number>
 Adafactored<Number> elements_of(const AdafactorElements& of, double keep, double step) {
-  using Scalar = Computed<Number>;
+  using Scalar = FlatComputed<Number>;
   const bool factored = !of.variance.defined();
   return {.value = of.value.mutable_data_ptr<Number>(),
           .gradient = of.gradient.const_data_ptr<Number>(),

@@ -13,27 +13,28 @@
 namespace riesz {
 namespace {
 
-using detail::Computed;
-using detail::Quads;
-using detail::Strip;
+using detail::FlatComputed;
+using detail::FlatQuads;
+using detail::FlatStrip;
 
 template <typename Number>
 struct LambStrips {
-  using Scalar = Computed<Number>;
+  using Scalar = FlatComputed<Number>;
 
   Number *value, *first, *second;
   const Number* gradient;
   Scalar beta1, one_less_beta1, beta2, one_less_beta2, first_scale, second_scale, epsilon, weight_decay, step;
 
-  RIESZ_ELEMENT void direction(const Strip<Number>& w, const Strip<Number>& m, const Strip<Number>& v,
-                               Strip<Number>& u) const {
-    Strip<Number> root;
+  RIESZ_ELEMENT void direction(const FlatStrip<Number>& w, const FlatStrip<Number>& m,
+                               const FlatStrip<Number>& v, FlatStrip<Number>& u) const {
+    FlatStrip<Number> root;
     detail::root_of(v, root);
     u = (1 / (root * second_scale + epsilon)) * m * first_scale + w * weight_decay;
   }
 
-  RIESZ_ELEMENT void moments(std::int64_t at, std::int64_t count, Quads& values, Quads& directions) const {
-    Strip<Number> w, g, m, v, u;
+  RIESZ_ELEMENT void moments(std::int64_t at, std::int64_t count, FlatQuads& values,
+                             FlatQuads& directions) const {
+    FlatStrip<Number> w, g, m, v, u;
     detail::load(value + at, count, w), detail::load(gradient + at, count, g);
     detail::load(first + at, count, m), detail::load(second + at, count, v);
     m = m * beta1 + g * one_less_beta1;
@@ -46,7 +47,7 @@ struct LambStrips {
   }
 
   RIESZ_ELEMENT void apply(std::int64_t at, std::int64_t count) const {
-    Strip<Number> w, m, v, u;
+    FlatStrip<Number> w, m, v, u;
     detail::load(value + at, count, w), detail::load(first + at, count, m),
         detail::load(second + at, count, v);
     direction(w, m, v, u);
@@ -68,7 +69,7 @@ struct LambMoments {
   LambStrips<Number> of;
 
   RIESZ_ELEMENT void operator()(std::int64_t begin, std::int64_t end, Sums& squares) const {
-    Quads values, directions;
+    FlatQuads values, directions;
     detail::in_strips(
         begin, end, [&](std::int64_t at, std::int64_t count) __attribute__((always_inline)) {
           of.moments(at, count, values, directions);
@@ -79,7 +80,7 @@ struct LambMoments {
 
 template <typename Number>
 struct LambApply {
-  using Sums = detail::NoSums;
+  using Sums = detail::NoFlatSums;
   LambStrips<Number> of;
 
   RIESZ_ELEMENT void operator()(std::int64_t begin, std::int64_t end, Sums&) const {
@@ -92,7 +93,7 @@ struct LambApply {
 
 template <typename Number>
 LambStrips<Number> elements_of(const LambElements& of) {
-  using Scalar = Computed<Number>;
+  using Scalar = FlatComputed<Number>;
   return {.value = of.value.mutable_data_ptr<Number>(),
           .first = of.first.mutable_data_ptr<Number>(),
           .second = of.second.mutable_data_ptr<Number>(),
@@ -114,7 +115,7 @@ LambSquares lamb_moments(const LambElements& of, const at::Tensor& gradient, dou
   LambSquares squares;
   if (!has_values()) return squares;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, of.value.scalar_type(), "Lamb", [&] {
-    using Scalar = Computed<scalar_t>;
+    using Scalar = FlatComputed<scalar_t>;
     LambStrips<scalar_t> elements = elements_of<scalar_t>(of);
     elements.gradient = gradient.const_data_ptr<scalar_t>();
     elements.beta1 = static_cast<Scalar>(beta1), elements.one_less_beta1 = static_cast<Scalar>(1 - beta1);
@@ -128,7 +129,7 @@ void lamb_apply(const LambElements& of, double step) {
   if (!has_values()) return;
   AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, of.value.scalar_type(), "Lamb", [&] {
     LambStrips<scalar_t> elements = elements_of<scalar_t>(of);
-    elements.step = static_cast<Computed<scalar_t>>(step);
+    elements.step = static_cast<FlatComputed<scalar_t>>(step);
     detail::in_parts(LambApply<scalar_t>{elements}, of.value.numel());
   });
 }
