@@ -13,10 +13,12 @@
 
 namespace riesz::testing {
 
-/// Carries out what this worker does. Channels take turns as on all workers, for NCCL has no channels.
-inline std::vector<std::unique_ptr<ChannelRun>> run_in_turns(const InterleavedProgram& program,
-                                                             at::Device device, bool whole) {
-  std::vector<std::unique_ptr<ChannelRun>> channels;
+using Channels = std::vector<std::unique_ptr<ChannelRun>>;
+
+/// Carries out what this worker does, in `channels`, which is empty. Channels take turns as on all workers,
+/// for NCCL has no channels.
+inline void run_in_turns(const InterleavedProgram& program, at::Device device, bool whole,
+                         Channels& channels) {
   for (const InterleavedProgram::Channel& channel : program.channels)
     channels.push_back(std::make_unique<ChannelRun>(channel, device, whole));
   const auto& threads = program.acts[static_cast<std::size_t>(Runtime::rank())];
@@ -28,7 +30,6 @@ inline std::vector<std::unique_ptr<ChannelRun>> run_in_turns(const InterleavedPr
       more = true;
     }
   }
-  return channels;
 }
 
 }  // namespace riesz::testing

@@ -25,7 +25,8 @@ struct Ran {
 
 Ran ran(const InterleavedProgram& program, at::Device device, bool whole) {
   Counters::instance().reset();
-  const auto channels = run_in_turns(program, device, whole);
+  Channels channels;
+  run_in_turns(program, device, whole, channels);
   finish_background();  // what was dropped
   Ran all{{}, Counters::instance().total()};
   for (const auto& channel : channels) all.results.push_back(channel->results());

@@ -201,10 +201,9 @@ TEST_F(Transported, DescriptionsAreCompared) {
 TEST_F(Transported, ChannelsAreComparedToo) {
   if (size() != 2) return;
   const ChannelScope in(7 + me());
-  EXPECT_ERROR(
-      ring(all()), "ring: the workers' programs differ: rank ",
-      concat("sends message 0 of channel ", 7 + before(), " where this worker expects message 0 of "),
-      concat("channel ", 7 + me(), "; devices know no channels"));
+  EXPECT_ERROR(ring(all()), "ring: the workers' programs differ: rank ",
+               concat(" of channel ", 7 + before(), " where this worker expects message "),
+               concat(" of channel ", 7 + me(), "; devices know no channels"));
 }
 
 }  // namespace
