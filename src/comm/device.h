@@ -13,8 +13,8 @@ namespace riesz {
 /// run. If a library such as NCCL is set for the type (`nccl::set_functions_for`), rounds of teams use it
 /// from then on. The call is then collective over the job. It finds which ranks share a device; teams of such
 /// ranks do not use the library. All ranks call it alike.
-/// @throws Error, on all ranks of a host, if the program or the host has no such devices. @throws Error also
-/// if the ranks' device types differ, or `RIESZ_NCCL_COMMUNICATORS` is wrong.
+/// @throws Error, on all ranks of a host, if the program or the host has no such devices; and if the ranks'
+/// device types differ, or `RIESZ_NCCL_COMMUNICATORS` is wrong.
 at::Device device_of_this_rank(at::DeviceType type);
 
 }  // namespace riesz

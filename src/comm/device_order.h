@@ -17,8 +17,9 @@ namespace riesz {
 class DeviceOrder {
  public:
   /// Waits until the peers of these messages come to a post, and compares. The caller posts the messages
-  /// while it holds the lock: other threads of this worker post before or after. @throws Error that names
-  /// both ends if they differ; the workers call in another order, or other operators.
+  /// while it holds the lock, so other threads of this worker post before or after.
+  /// @throws Error that names both ends if they differ: the workers call other operators, or in another
+  /// order.
   std::unique_lock<std::mutex> compare(Transport& transport, const std::vector<Message>& sends,
                                        const std::vector<Message>& receives);
 

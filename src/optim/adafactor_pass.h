@@ -10,7 +10,8 @@
 
 namespace riesz {
 
-/// A step of Adafactor by element: u = g/√max(V, ε₁²). Of two or more dims V is R·Cᵀ/mean R, else it is kept.
+/// A step of Adafactor by element: u = g/√max(V, ε₁²). For a parameter of two or more dims V is
+/// R·Cᵀ/mean R; for others V is kept.
 /// Flat tensors of one type, on the host.
 struct AdafactorElements {
   at::Tensor value;

@@ -9,8 +9,8 @@ namespace riesz {
 // Passes of 1-bit Adam over flat tensors of one type, on the host. An element's bits depend on the element
 // alone. `bytes` has signs as `pack_signs` packs them.
 
-/// e ← keep·x + scale·g + e in one pass, whose signs go to `bytes`; returns Σ e² in fp64, whose order depends
-/// on the size alone. g is undefined: e ← keep·x + e.
+/// e ← keep·x + scale·g + e in one pass, with the signs of e to `bytes`. An undefined g is left out. Returns
+/// Σ e² in fp64; the order of the sum depends on the size alone.
 double one_bit_compress(const at::Tensor& x, double keep, const at::Tensor& g, double scale,
                         const at::Tensor& error, const at::Tensor& bytes);
 

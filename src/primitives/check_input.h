@@ -24,9 +24,9 @@ void check_input(const Operator& A, const at::Tensor& x);
 /// @throws Error as `check_alike` does
 void check_operand(std::string_view what, const Vector& x);
 
-/// With RIESZ_CHECK=1, and while gradients are recorded in a chain, all workers of x's partition must have x
-/// as a constant, or none of them: else backward of some would wait for others for ever. `what` names x.
-/// Collective over its partition.
+/// With RIESZ_CHECK=1, and while gradients are recorded in a chain: checks that x is a constant on all
+/// workers of its partition, or on none. Otherwise backward of some would wait for others for ever. `what`
+/// names x. Collective over the partition.
 /// @throws Error as `check_alike` does
 void check_constancy(std::string_view what, const Vector& x);
 /// The same of the input of an operator that communicates.

@@ -161,7 +161,7 @@ TEST(MpiTransport, SeesMessagesOfOneTagInAnotherOrder) {
     EXPECT_ERROR(
         exchange(transport, {{next, 5, one}, {next, late, two}},
                  {{before, late, second}, {before, 5, first}}),
-        "message 16389 from rank " + std::to_string(before) + " is under way together with message 5",
+        "messages 5 and 16389 from rank " + std::to_string(before) + " are under way together in one channel",
         "in a channel of its own");
     exchange(transport, {{next, 6, one}}, {{before, 6, second}});
     EXPECT_SAME_BITS(second, one);

@@ -117,6 +117,8 @@ TEST(Convolution, HasChannelsByTheRuleOfTheContraction) {
   EXPECT_EQ(index(X.sharded(1, "p"), W, Y.sharded(1, "p")), 'c');
   EXPECT_EQ(index(X, W, Y.sharded(3, "p")), 'w');
   EXPECT_EQ(index(X, W, Y), '-');
+  const std::string text = to_string(Convolution(kSpec, X, W, Y.sharded(3, "p")));
+  EXPECT_EQ(text.substr(0, text.find(';')), "convolution bchw,ocyx->bohw on p: w");
 }
 
 TEST(Convolution, RefusesWhatDoesNotFit) {

@@ -15,8 +15,8 @@ namespace riesz {
 struct ConvOptions {
   ConvWindows windows = {};
   bool bias = true;
-  /// Of the weight; unless given, torch's: uniform between ±1/√(inputs of one output). The bias begins with
-  /// zeros.
+  /// The weight's first values. By default they are torch's: uniform between ±1/√(inputs of one output). The
+  /// bias begins with zeros.
   std::optional<Initial> initial = std::nullopt;
 };
 

@@ -37,8 +37,8 @@ Initial conv_initial(const std::optional<Initial>& given, const std::vector<std:
 std::vector<std::int64_t> for_each_dim(const std::string& whose, const char* what,
                                        const std::vector<std::int64_t>& numbers, std::size_t dims);
 
-/// The windows of each dim of space, with the padding worked out. @throws Error on behalf of `whose` where
-/// padding does not fit n inputs, or a window has no place in them.
+/// The windows of each dim of space, with the padding of each side.
+/// @throws Error on behalf of `whose` where padding does not fit n inputs, or a window has no place in them.
 std::vector<Window> windows_of(const std::string& whose, const std::vector<std::int64_t>& kernel,
                                const std::vector<std::int64_t>& inputs,
                                const std::vector<std::int64_t>& stride,

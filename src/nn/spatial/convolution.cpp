@@ -70,6 +70,7 @@ Convolution::Convolution(const std::string& spec, const Space& X, const Space& W
                          const ConvWindows& windows)
     : plan_(std::make_shared<const Plan>(planned(spec, X, W, Y, windows))) {}
 
+const std::string& Convolution::spec() const { return plan_->spec; }
 const Space& Convolution::range() const { return plan_->range; }
 const Parallel& Convolution::parallel() const { return plan_->windowed.parallel; }
 
@@ -117,7 +118,8 @@ std::string to_string(const Convolution& convolution) {
   for (const auto& [axis, index] : convolution.parallel())
     text += (text.empty() ? "" : ", ") + axis + ": " + std::string(1, index);
   const auto& read = convolution.read(0);
-  return concat("convolution on ", text, "; it reads x by ", to_string(read));
+  return concat("convolution ", convolution.spec(), " on ", text.empty() ? "no axis" : text,
+                "; it reads x by ", to_string(read));
 }
 
 }  // namespace riesz

@@ -44,7 +44,7 @@ Space convolved(const std::string& spec, const Space& X, const std::vector<std::
 /// to each.
 ///
 /// The value is the same function on each worker's part, torch's own, and so are its gradients. All
-/// communication is the three natural maps and their adjoints. What was read of x is kept for backward, in
+/// communication is the three natural maps and their adjoints. Backward keeps the part of x that was read, in
 /// place of x. But where reading w moves it, nothing is kept: backward reads both again and makes the
 /// product again, so that no gathered weight lives until then.
 class Convolution {
@@ -54,6 +54,7 @@ class Convolution {
   Convolution(const std::string& spec, const Space& X, const Space& W, const Space& Y,
               const ConvWindows& windows = {});
 
+  const std::string& spec() const;
   /// Y, with every dim bound.
   const Space& range() const;
   /// The parallel index of each axis of W's grid; '-' for none.
@@ -85,7 +86,7 @@ class Convolution {
   std::shared_ptr<const Plan> plan_;
 };
 
-/// Such as "bchw,ocyx->bohw on sp: h".
+/// Such as "convolution bchw,ocyx->bohw on sp: h; it reads x by …".
 std::string to_string(const Convolution& convolution);
 
 }  // namespace riesz

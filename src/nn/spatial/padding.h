@@ -9,7 +9,7 @@
 
 namespace riesz {
 
-/// What a window reads beyond the ends of a dim of n inputs, as torch's padding modes have it.
+/// How a window reads beyond the ends of a dim of n inputs: torch's padding modes.
 enum class PaddingMode {
   zeros,
   circular,   ///< index i is i mod n

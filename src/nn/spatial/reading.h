@@ -26,9 +26,9 @@ struct DimReading {
   std::int64_t run = 0;
 };
 
-/// That of a sliding window.
+/// How the outputs of a sliding window read.
 DimReading reading_of(const Window& window, std::int64_t inputs, PaddingMode mode = PaddingMode::zeros);
-/// That of channels in groups: output o reads the inputs of its group.
+/// How channels in groups read: each output reads the inputs of its group.
 DimReading reading_of_groups(std::int64_t groups, std::int64_t inputs, std::int64_t outputs);
 
 /// Outputs that are computed at once, and what they read: `before` zeros, the inputs one after another, and

@@ -38,9 +38,9 @@ struct WindowedPlan {
   Operator write() const { return adjoint(read_y); }
 };
 
-/// Plans the form on these spaces, which have extents. `indices` has a letter a dim; a letter of x and y is
-/// that of `dims` where these read windows; '-' is a dim of w that no axis computes apart, such as a
-/// kernel's. The rule for the parallel index is the contraction's, with one exception: a second axis on a
+/// Plans the form on these spaces, which have extents. `indices` has a letter for each dim. A windowed
+/// dim of x has the letter of its dim of y. The letter '-' is a dim of w that no axis computes apart, such as
+/// a kernel's. The rule for the parallel index is the contraction's, with one exception: a second axis on a
 /// windowed dim has none, and its workers compute the same. A W of no dims stands for a form without weights.
 /// @throws Error on behalf of `whose` where extents or units disagree.
 WindowedPlan plan_windowed(const std::string& whose, const Indices& indices, const Space& X, const Space& W,

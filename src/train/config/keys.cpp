@@ -309,7 +309,7 @@ std::vector<Key> train_keys() {
       RIESZ_INTEGER(train.seed, 0, kNoLimit,
                     "decides initial weights, dropout, the order of data and the sample"),
       RIESZ_TEXT(train.frozen,
-                 "patterns of modules and parameters that are not trained, such as transformer.wte "
+                 "patterns of modules and parameters that are not trained, such as transformer.w?e "
                  "transformer.h.[0-3]: they have no gradients and no optimizer state; empty: none"),
       RIESZ_INTEGER(train.eval_every, 1, kNoLimit, "steps between measurements of the held-out loss"),
       RIESZ_INTEGER(train.eval_size, 1, kNoLimit,
