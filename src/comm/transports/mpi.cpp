@@ -213,9 +213,9 @@ class MpiRequests final : public Requests {
     if (theirs.bytes > carried())
       receive_rest(expected ? message : refused(message, theirs.bytes), head.body);
     // Two such messages meet both places; which of them is looked at first depends on time.
-    const auto [low, high] = std::minmax<std::int64_t>(message.key.number, head.number);
-    RIESZ_CHECK(in_turn, message.label->text(), ": messages ", low, " and ", high, " from rank ",
-                fragment.peer, " are under way together in one channel; over MPI fewer than ", kTags,
+    RIESZ_CHECK(in_turn, message.label->text(), ": messages ", std::min(message.key.number, head.number),
+                " and ", std::max(message.key.number, head.number), " from rank ", fragment.peer,
+                " are under way together in one channel; over MPI fewer than ", kTags,
                 " messages may come in between: wait for this call before you make so many others, or make "
                 "it in a channel of its own");
     if (!expected) throw_mismatch(fragment.peer, theirs, message.signature());
