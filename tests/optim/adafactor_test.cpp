@@ -49,6 +49,20 @@ TEST(Adafactor, IsTorchs) {
   }
 }
 
+/// By hand, of the first step, in which V is g².
+TEST(Adafactor, DividesByEpsilonAtLeast) {
+  for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{3}, {3, 1}}) {
+    Parameter parameter("w", Space(Partition::simulated(1), shape), {Initial::ones(), true});
+    parameter.initialise(1, at::kDouble);
+    const at::Tensor w = parameter.value().local();
+    w.mutable_grad() = at::tensor({1e-3, 1e-2, 1.0}, at::kDouble).view(w.sizes());
+    Adafactor optimizer({parameter}, {.learning_rate = 0.01, .epsilon1 = 1e-2});
+    optimizer.step();
+    const at::Tensor moved = at::tensor({0.1, 1.0, 1.0}, at::kDouble).mul_(0.01).view(w.sizes());
+    EXPECT_LE(w.detach().add(moved).sub(1).abs().max().item<double>(), 1e-15) << shape.size();
+  }
+}
+
 TEST(Adafactor, KeepsRowsAndColumns) {
   const Space X(Partition::simulated(1), {3, 2, 5});
   Parameter fused("fused", X, {Initial::ones(), true, {3, 10}}), bias("bias", Space(X.partition(), {7}), {});
