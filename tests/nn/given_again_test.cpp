@@ -258,6 +258,20 @@ TEST(GivenAgain, AnOperandInLentMemoryIsNotReadAgain) {
   EXPECT_TRUE(gradient(sum, 1e9F).equal(gradient(sum, 0.5F)));
   const auto activated = [&] { return gelu(b); };
   EXPECT_TRUE(gradient(activated, 1e9F).equal(gradient(activated, 0.5F)));
+  const Vector scale = normal_leaf({kWidth}, at::kFloat);
+  const auto normed = [&] { return replicated(detail::row_norm(b.local(), scale.local(), {}, 1e-5)); };
+  EXPECT_TRUE(gradient(normed, 1e9F).equal(gradient(normed, 0.5F)));
+}
+
+/// Where its own node has no part in a backward, for the leaf of x needs no gradient in it.
+TEST(GivenAgain, TheLastReaderLetsGoOfIt) {
+  const Vector first = weight(at::kFloat, 3), second = weight(at::kFloat, 4);
+  const Products all(makers(at::kFloat)[0], {first, second}, false);
+  const Tensors ybars{all.ys[0].detach().sin(), all.ys[1].detach().sin()};
+  const MemoryMeter meter;
+  const Tensors wbars =
+      torch::autograd::grad(all.ys, {first.local(), second.local()}, ybars, /*retain_graph=*/true);
+  EXPECT_EQ(MemoryMeter::alive(), 2 * 4 * kOut * kWidth) << "the two gradients alone";
 }
 
 /// When the region runs again its argument comes from no node.
@@ -287,14 +301,19 @@ TEST(GivenAgain, AnEditOfItChangesNothingThatWasRead) {
   }
   expect_same_bits(after.gradients(), expected);
 
-  const Vector x = maker.make(maker.of);  // written to before it is read: kept as it was read
+  at::Tensor y, read;
   {
-    const at::NoGradGuard no_gradient;
-    x.local().add_(1);
+    const Vector x = maker.make(maker.of);  // written to before it is read, and let go of: kept as it was read
+    {
+      const at::NoGradGuard no_gradient;
+      x.local().add_(1);
+    }
+    read = x.local().detach().clone();
+    y = product(x, w).local();
   }
-  const at::Tensor y = product(x, w).local(), ybar = y.detach().sin();
+  const at::Tensor ybar = y.detach().sin();
   const at::Tensor wbar = torch::autograd::grad({y}, {w.local()}, {ybar})[0];
-  EXPECT_TRUE(wbar.allclose(ybar.t().mm(x.local().detach()), 1e-5, 1e-5));
+  EXPECT_TRUE(wbar.allclose(ybar.t().mm(read), 1e-5, 1e-5));
 }
 
 TEST(GivenAgain, AnEditOfWhatItIsMadeOfIsRefused) {
