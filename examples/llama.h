@@ -6,7 +6,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "riesz/riesz.h"
 
@@ -33,18 +32,18 @@ class LlamaBlock : public Layer<LlamaBlock> {
  public:
   LlamaBlock(OwnerAndName place, const LlamaConfig& sizes) : Layer(std::move(place)), config(sizes) {}
 
-  Vector forward(Vector x, KeyValueCache* cache = nullptr) {  // (B, T, C) -> (B, T, C)
-    const std::int64_t before = cache != nullptr ? cache->positions() : 0;
+  Vector forward(Vector x) {  // (B, T, C) -> (B, T, C)
     const Vector n = norm_1(x);
-    x = x + o(attend(turned(q(n), before), turned(k(n), before), v(n), AttentionCall{.cache = cache}));
+    x = x + o(attend(turned(q(n)), turned(k(n)), v(n)));
     const Vector m = norm_2(x);
     return x + down(gated("silu", gate(m), up(m)));
   }
   std::string describe() const override { return "Llama block"; }
 
  private:
-  Vector turned(Vector x, std::int64_t before) {
-    return rotary(std::move(x), {.base = config.base, .offset = before, .pairs = RotaryPairs::halves});
+  Vector turned(Vector x) {
+    return rotary(std::move(x),
+                  {.base = config.base, .offset = first_position(), .pairs = RotaryPairs::halves});
   }
 
   LlamaConfig config;
@@ -65,12 +64,6 @@ class Llama : public Layer<Llama> {
   Llama(const Layout& layout, const LlamaConfig& sizes) : Layer("", {layout, sizes.roles()}), config(sizes) {}
 
   Vector forward(const Vector& ids) { return head(norm(blocks(embed(ids)))); }  // (B, T) -> (B, T, V)
-  /// The same of the tokens that follow those in the caches, one cache a block.
-  Vector forward(const Vector& ids, std::vector<KeyValueCache>& caches) {
-    Vector x = embed(ids);
-    for (std::size_t i = 0; i < blocks.size(); ++i) x = blocks[i](x, &caches[i]);
-    return head(norm(x));
-  }
   std::string describe() const override { return "Llama"; }
 
  private:

@@ -3,26 +3,31 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "riesz/models/configs.h"
-#include "riesz/nn/attention/key_value_cache.h"
+#include "riesz/nn/loss/predictions.h"
+#include "riesz/nn/model_cache.h"
 
 namespace riesz::models {
 
-/// The sizes of a causal language model, of any kind in this library.
-using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig>;
+/// The sizes of a causal language model, of any kind in this library, in the order of `published_models`.
+using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig, MixtralConfig, Qwen2MoeConfig>;
 
 /// Reads the text of a config.json.
 /// @throws Error naming the known kinds where its model_type is none of them; also as that kind's reader,
 /// such as `llama_config`.
 CausalConfig causal_config(const std::string& config_json);
 std::string config_json(const CausalConfig& config);
+/// The sizes of this kind that hold where nobody says others. @throws Error naming the known kinds unless it
+/// is one.
+CausalConfig default_config(const std::string& kind);
 
-/// The model_type of its config.json: "gpt2", "gptj" or "llama".
+/// The model_type of its config.json, such as "gpt2" or "llama".
 std::string kind_of(const CausalConfig& config);
 
 /// The name in this model for a tensor of Hugging Face's files. Files saved without the output layer leave a
@@ -46,17 +51,31 @@ class CausalModel {
   /// Spaces of (B, T): of ids; of the targets that logits are compared with.
   virtual Space tokens() const = 0;
   virtual Space targets() const = 0;
-  /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token.
+  /// Token ids of (B, T), T at most the context → logits of (B, T, V), each of the next token, and the
+  /// model's own loss if it has one.
   /// @throws Error naming T and the context where T is greater.
-  virtual Vector logits(const Vector& ids) = 0;
-  /// The same of the tokens that follow those in the caches (`caches` makes empty ones).
-  virtual Vector logits(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
+  virtual Predictions predictions(const Vector& ids) = 0;
+  /// The logits alone.
+  Vector logits(const Vector& ids) { return predictions(ids).logits; }
+  /// The same of the tokens that follow those in the cache.
+  Vector logits(const Vector& ids, ModelCache& cache);
   /// The logits behind the last of these tokens alone, (B, 1, V), for generation.
-  virtual Vector next(const Vector& ids, std::vector<KeyValueCache>& caches) = 0;
-
-  /// Empty caches, one for each block, with room for this number of positions from the first call on.
-  std::vector<KeyValueCache> caches(std::int64_t positions = 0) const;
+  virtual Vector next(const Vector& ids, ModelCache& cache) = 0;
 };
+
+/// All that this library needs to know of one published kind of model: a new kind is one more record, beside
+/// its class and its sizes' `read` and `config_json`.
+struct PublishedModel {
+  std::string name;  ///< model_type of its config.json
+  std::function<CausalConfig(const std::string& config_json)> read;
+  std::function<std::unique_ptr<CausalModel>(const Layout& layout, const CausalConfig& config)> make;
+  /// As `called_here`.
+  std::function<std::string(const CausalConfig& config, const std::string& stored)> rename;
+};
+
+const std::vector<PublishedModel>& published_models();
+/// Their names for messages: "a", "b" and "c".
+std::string published_names();
 
 /// The model of these sizes, without weights. Call `module().initialise`, and then `load_weights` if there
 /// are trained ones. Local. @throws Error where the sizes do not fit one another.

@@ -47,7 +47,7 @@ const std::vector<std::string> kIgnored{"_name_or_path",
                                         "use_cache",
                                         "_attn_implementation_autoset"};
 
-std::string shown(const nlohmann::json& value) { return riesz::detail::JsonField(value, "").shown(); }
+std::string value_shown(const nlohmann::json& value) { return riesz::detail::JsonField(value, "").shown(); }
 
 }  // namespace
 
@@ -62,7 +62,7 @@ ConfigReader::ConfigReader(const std::string& text, std::string model_type)
   const nlohmann::json* const type = find("model_type");
   RIESZ_CHECK(type != nullptr && type->is_string(), "config.json: model_type is missing; \"", type_,
               "\" is expected");
-  RIESZ_CHECK(*type == type_, "config.json: model_type is ", shown(*type), ", not \"", type_, "\"");
+  RIESZ_CHECK(*type == type_, "config.json: model_type is ", value_shown(*type), ", not \"", type_, "\"");
   ignore(kIgnored);
 }
 
@@ -98,7 +98,7 @@ std::int64_t ConfigReader::size(const std::string& key, std::optional<std::int64
 
 bool ConfigReader::flag(const std::string& key, bool otherwise) {
   const nlohmann::json* const value = find(key);
-  RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", shown(*value),
+  RIESZ_CHECK(value == nullptr || value->is_boolean(), "config.json: ", key, " is ", value_shown(*value),
               ", not true or false");
   return value != nullptr ? value->get<bool>() : otherwise;
 }
@@ -119,15 +119,15 @@ std::string ConfigReader::activation(const std::string& key, const std::string& 
 
 const nlohmann::json* ConfigReader::object(const std::string& key) {
   const nlohmann::json* const value = find(key);
-  RIESZ_CHECK(value == nullptr || value->is_object(), "config.json: ", key, " is ", shown(*value),
+  RIESZ_CHECK(value == nullptr || value->is_object(), "config.json: ", key, " is ", value_shown(*value),
               ", not an object");
   return value;
 }
 
 void ConfigReader::only(const std::string& key, const nlohmann::json& value) {
   const nlohmann::json* const found = find(key);
-  RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", shown(*found), "; this ",
-              type_, " has it as ", value.dump());
+  RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", value_shown(*found),
+              "; this ", type_, " has it as ", value.dump());
 }
 
 void ConfigReader::ignore(const std::vector<std::string>& keys) { known_.insert(keys.begin(), keys.end()); }
@@ -138,7 +138,7 @@ void ConfigReader::done() const {
   int count = 0;
   for (const auto& [key, value] : config_.items()) {
     if (known_.contains(key) || value.is_null() || ++count > kSaid) continue;
-    unknown += concat(unknown.empty() ? "" : ", ", in_short(key), " = ", shown(value));
+    unknown += concat(unknown.empty() ? "" : ", ", in_short(key), " = ", value_shown(value));
   }
   if (count > kSaid) unknown += concat(" and ", count - kSaid, " more");
   RIESZ_CHECK(unknown.empty(), "config.json: this ", type_, " does not know ", unknown,
@@ -147,8 +147,8 @@ void ConfigReader::done() const {
 
 void ConfigReader::refuse(const std::string& key, const std::string& what) const {
   const auto at = config_.find(key);
-  throw_error(concat("config.json: ", key, " is ", at == config_.end() ? "missing" : shown(*at), "; this ",
-                     type_, " has no such ", what));
+  throw_error(concat("config.json: ", key, " is ", at == config_.end() ? "missing" : value_shown(*at),
+                     "; this ", type_, " has no such ", what));
 }
 
 }  // namespace riesz::models::detail

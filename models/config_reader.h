@@ -19,6 +19,7 @@ nlohmann::json parsed(const std::string& text);
 // The greatest sizes that a file may say: above those of every model, and so small that a weight's number of
 // elements fits 64 bits.
 constexpr std::int64_t kMostLayers = 10000;
+constexpr std::int64_t kMostExperts = 4096;
 constexpr std::int64_t kMostWidth = 1 << 20;  ///< of anything that a layer has
 constexpr std::int64_t kMostWords = 1 << 24;  ///< in a vocabulary
 constexpr std::int64_t kMostPositions = 1 << 27;

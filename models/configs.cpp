@@ -87,13 +87,13 @@ std::optional<RotaryScaling> scaling_of(detail::ConfigReader& config, const std:
 }
 
 /// Beside each other as "rope_theta" and "rope_scaling", or both in "rope_parameters" (transformers 5).
-Rope rope_of(detail::ConfigReader& config) {
+Rope rope_of(detail::ConfigReader& config, double default_base) {
   const json* const parameters = config.object("rope_parameters");
   const json* const scaling = config.object("rope_scaling");
   RIESZ_CHECK(parameters == nullptr || scaling == nullptr,
               "config.json: rope_parameters and rope_scaling both say how positions turn; remove one");
   const std::string key = parameters != nullptr ? "rope_parameters" : "rope_scaling";
-  Rope rope{config.number("rope_theta", 10000, 1, detail::kMostRotaryBase), std::nullopt};
+  Rope rope{config.number("rope_theta", default_base, 1, detail::kMostRotaryBase), std::nullopt};
   const json* const said = parameters != nullptr ? parameters : scaling;
   if (said == nullptr) return rope;
   if (const auto base = said->find("rope_theta"); base != said->end() && !base->is_null()) {
@@ -103,6 +103,58 @@ Rope rope_of(detail::ConfigReader& config) {
   }
   rope.scaling = scaling_of(config, key, *said);
   return rope;
+}
+
+/// What holds where a config.json does not say it.
+struct LlamaDefaults {
+  std::optional<std::int64_t> key_value_heads;  // none: as many as heads
+  double rotary_base, epsilon;
+};
+
+/// The keys that a Llama has in common with what is built like it.
+void read_llama(detail::ConfigReader& config, LlamaConfig& of, const LlamaDefaults& otherwise) {
+  of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
+  of.heads = config.size("num_attention_heads");
+  of.key_value_heads = config.size("num_key_value_heads", otherwise.key_value_heads.value_or(of.heads));
+  of.width = config.size("hidden_size");
+  of.head_width = config.size("head_dim", 0);
+  of.hidden = config.size("intermediate_size");
+  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
+  of.context = config.size("max_position_embeddings", {}, detail::kMostPositions);
+  const Rope rope = rope_of(config, otherwise.rotary_base);
+  of.rotary_base = rope.base;
+  of.rotary_scaling = rope.scaling;
+  of.attention_dropout = read_dropout(config, "attention_dropout", 0);
+  of.activation = config.activation("hidden_act", "silu");
+  of.epsilon = config.number("rms_norm_eps", otherwise.epsilon, 0, 1);
+  of.tied = config.flag("tie_word_embeddings", false);
+}
+
+/// The same, written.
+ordered_json llama_json(const char* type, const char* architecture, const LlamaConfig& config) {
+  ordered_json of{{"architectures", {architecture}},
+                  {"model_type", type},
+                  {"num_hidden_layers", config.layers},
+                  {"num_attention_heads", config.heads},
+                  {"num_key_value_heads", config.key_value_heads},
+                  {"hidden_size", config.width},
+                  {"head_dim", config.head_width > 0 ? config.head_width : config.width / config.heads},
+                  {"intermediate_size", config.hidden},
+                  {"vocab_size", config.vocabulary},
+                  {"max_position_embeddings", config.context},
+                  {"rope_theta", config.rotary_base},
+                  {"rope_scaling", ordered_json()},
+                  {"attention_dropout", config.attention_dropout},
+                  {"hidden_act", published_activation(config.activation)},
+                  {"rms_norm_eps", config.epsilon}};
+  if (const auto& scaling = config.rotary_scaling) {
+    of["rope_scaling"] = {{"rope_type", "llama3"},
+                          {"factor", scaling->factor},
+                          {"low_freq_factor", scaling->low_freq_factor},
+                          {"high_freq_factor", scaling->high_freq_factor},
+                          {"original_max_position_embeddings", scaling->original_max_position}};
+  }
+  return of;
 }
 
 }  // namespace
@@ -190,23 +242,9 @@ std::string config_json(const GptJConfig& config) {
 LlamaConfig llama_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "llama");
   LlamaConfig of;
-  of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
-  of.heads = config.size("num_attention_heads");
-  of.key_value_heads = config.size("num_key_value_heads", of.heads);
-  of.width = config.size("hidden_size");
-  of.head_width = config.size("head_dim", 0);
-  of.hidden = config.size("intermediate_size");
-  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
-  of.context = config.size("max_position_embeddings", {}, detail::kMostPositions);
-  const Rope rope = rope_of(config);
-  of.rotary_base = rope.base;
-  of.rotary_scaling = rope.scaling;
-  of.attention_dropout = read_dropout(config, "attention_dropout", 0);
-  of.activation = config.activation("hidden_act", "silu");
-  of.epsilon = config.number("rms_norm_eps", 1e-6, 0, 1);
+  read_llama(config, of, {.key_value_heads = {}, .rotary_base = 10000, .epsilon = 1e-6});
   of.attention_bias = config.flag("attention_bias", false);
   of.mlp_bias = config.flag("mlp_bias", false);
-  of.tied = config.flag("tie_word_embeddings", false);
   config.only("rope_interleaved", false);
   config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
   config.done();
@@ -215,31 +253,71 @@ LlamaConfig llama_config(const std::string& config_json) {
 }
 
 std::string config_json(const LlamaConfig& config) {
-  ordered_json of{{"architectures", {"LlamaForCausalLM"}},
-                  {"model_type", "llama"},
-                  {"num_hidden_layers", config.layers},
-                  {"num_attention_heads", config.heads},
-                  {"num_key_value_heads", config.key_value_heads},
-                  {"hidden_size", config.width},
-                  {"head_dim", config.head_width > 0 ? config.head_width : config.width / config.heads},
-                  {"intermediate_size", config.hidden},
-                  {"vocab_size", config.vocabulary},
-                  {"max_position_embeddings", config.context},
-                  {"rope_theta", config.rotary_base},
-                  {"rope_scaling", ordered_json()},
-                  {"attention_dropout", config.attention_dropout},
-                  {"hidden_act", published_activation(config.activation)},
-                  {"rms_norm_eps", config.epsilon},
-                  {"attention_bias", config.attention_bias},
-                  {"mlp_bias", config.mlp_bias},
-                  {"tie_word_embeddings", config.tied}};
-  if (const auto& scaling = config.rotary_scaling) {
-    of["rope_scaling"] = {{"rope_type", "llama3"},
-                          {"factor", scaling->factor},
-                          {"low_freq_factor", scaling->low_freq_factor},
-                          {"high_freq_factor", scaling->high_freq_factor},
-                          {"original_max_position_embeddings", scaling->original_max_position}};
-  }
+  RIESZ_CHECK(config.output_bias || !config.attention_bias,
+              "config.json: a llama's attention has all biases or none; set output_bias");
+  ordered_json of = llama_json("llama", "LlamaForCausalLM", config);
+  of["attention_bias"] = config.attention_bias;
+  of["mlp_bias"] = config.mlp_bias;
+  of["tie_word_embeddings"] = config.tied;
+  return text_of(of);
+}
+
+MixtralConfig mixtral_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "mixtral");
+  MixtralConfig of;
+  read_llama(config, of, {.key_value_heads = 8, .rotary_base = 1e6, .epsilon = 1e-5});
+  of.experts = config.size("num_local_experts", 8, detail::kMostExperts);
+  of.experts_per_token = config.size("num_experts_per_tok", 2, detail::kMostExperts);
+  of.balance_weight = config.number("router_aux_loss_coef", 0.001, 0, 1e6);
+  config.only("router_jitter_noise", 0.0);
+  config.only("sliding_window", nullptr);
+  config.ignore({"output_router_logits"});
+  config.done();
+  of.roles();  // throws where sizes do not fit each other
+  return of;
+}
+
+std::string config_json(const MixtralConfig& config) {
+  ordered_json of = llama_json("mixtral", "MixtralForCausalLM", config);
+  of["tie_word_embeddings"] = config.tied;
+  of["sliding_window"] = ordered_json();
+  of["num_local_experts"] = config.experts;
+  of["num_experts_per_tok"] = config.experts_per_token;
+  of["router_aux_loss_coef"] = config.balance_weight;
+  return text_of(of);
+}
+
+Qwen2MoeConfig qwen2_moe_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "qwen2_moe");
+  Qwen2MoeConfig of;
+  read_llama(config, of, {.key_value_heads = 16, .rotary_base = 10000, .epsilon = 1e-6});
+  of.hidden = config.size("shared_expert_intermediate_size", 5632);
+  of.expert_hidden = config.size("moe_intermediate_size", 1408);
+  of.experts = config.size("num_experts", 60, detail::kMostExperts);
+  of.experts_per_token = config.size("num_experts_per_tok", 4, detail::kMostExperts);
+  of.renormalise = config.flag("norm_topk_prob", false);
+  of.balance_weight = config.number("router_aux_loss_coef", 0.001, 0, 1e6);
+  of.attention_bias = config.flag("qkv_bias", true);
+  config.only("decoder_sparse_step", 1);
+  config.only("mlp_only_layers", json::array());
+  config.only("use_sliding_window", false);
+  config.ignore({"output_router_logits", "sliding_window", "max_window_layers"});
+  config.done();
+  of.roles();  // throws where sizes do not fit each other
+  return of;
+}
+
+std::string config_json(const Qwen2MoeConfig& config) {
+  ordered_json of = llama_json("qwen2_moe", "Qwen2MoeForCausalLM", config);
+  of["tie_word_embeddings"] = config.tied;
+  of["qkv_bias"] = config.attention_bias;
+  of["use_sliding_window"] = false;
+  of["shared_expert_intermediate_size"] = config.hidden;
+  of["moe_intermediate_size"] = config.expert_hidden;
+  of["num_experts"] = config.experts;
+  of["num_experts_per_tok"] = config.experts_per_token;
+  of["norm_topk_prob"] = config.renormalise;
+  of["router_aux_loss_coef"] = config.balance_weight;
   return text_of(of);
 }
 

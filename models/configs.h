@@ -10,6 +10,8 @@
 #include "riesz/models/gpt_j.h"
 #include "riesz/models/llama.h"
 #include "riesz/models/min_gpt.h"
+#include "riesz/models/mixtral.h"
+#include "riesz/models/qwen2_moe.h"
 #include "riesz/models/vit.h"
 
 namespace riesz::models {
@@ -28,6 +30,11 @@ MinGptConfig gpt2_config(const std::string& config_json);
 GptJConfig gpt_j_config(const std::string& config_json);
 /// Reads the sizes of "llama".
 LlamaConfig llama_config(const std::string& config_json);
+/// Reads the sizes of "mixtral". Its output_router_logits is ignored: training adds the loss that balances
+/// the experts whenever its weight, router_aux_loss_coef, is not 0.
+MixtralConfig mixtral_config(const std::string& config_json);
+/// Reads the sizes of "qwen2_moe", likewise, if experts are in all its blocks.
+Qwen2MoeConfig qwen2_moe_config(const std::string& config_json);
 /// Reads the sizes of "vit", with the classifier's labels from num_labels or id2label.
 VitConfig vit_config(const std::string& config_json);
 
@@ -36,6 +43,8 @@ VitConfig vit_config(const std::string& config_json);
 std::string config_json(const MinGptConfig& config);
 std::string config_json(const GptJConfig& config);
 std::string config_json(const LlamaConfig& config);
+std::string config_json(const MixtralConfig& config);
+std::string config_json(const Qwen2MoeConfig& config);
 /// `names`: of the labels, in the order of their numbers, each once, in UTF-8; none: LABEL_0, LABEL_1 ….
 std::string config_json(const VitConfig& config, const std::vector<std::string>& names = {});
 

@@ -9,12 +9,10 @@ TextModel text_model(CausalModel& model) {
   return {.module = model.module(),
           .tokens = model.tokens(),
           .targets = model.targets(),
-          .blocks = blocks_of(config),
           .context = context_of(config),
           .vocabulary = vocabulary_of(config),
           .logits = [&model](const Vector& ids) { return model.logits(ids); },
-          .next = [&model](const Vector& ids,
-                           std::vector<KeyValueCache>& caches) { return model.next(ids, caches); }};
+          .next = [&model](const Vector& ids, ModelCache& cache) { return model.next(ids, cache); }};
 }
 
 }  // namespace riesz::models

@@ -2,146 +2,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "riesz/nn/attention/attention.h"
-#include "riesz/nn/layers/activation.h"
-#include "riesz/nn/layers/dropout.h"
-#include "riesz/nn/layers/linear.h"
-#include "riesz/nn/module.h"
-#include "riesz/nn/norm/norm.h"
+#include "riesz/models/parts.h"
+#include "riesz/models/vit_config.h"
 
 namespace riesz::models {
 
-/// A vision transformer's sizes; the defaults are those of ViT-B/16 with a thousand labels.
-struct VitConfig {
-  std::int64_t layers = 12;
-  std::int64_t heads = 12;
-  std::int64_t width = 768;  ///< C; a multiple of heads
-  std::int64_t hidden = 0;   ///< of the MLP; 0: 4C
-  std::int64_t image = 224;  ///< rows and columns of an image
-  std::int64_t patch = 16;   ///< of a patch; image is a multiple
-  std::int64_t channels = 3;
-  std::int64_t labels = 1000;
-  double dropout = 0;  ///< of the embeddings and of each branch
-  double attention_dropout = 0;
-  std::string activation = "gelu_exact";  ///< of the MLP, as `activate` names it
-  double epsilon = 1e-12;                 ///< of the layer norms
-  bool qkv_bias = true;
-  ContractionOptions contraction = {};  ///< of all linear layers
-
-  /// T: the class token, and the patches.
-  std::int64_t tokens() const { return 1 + (image / patch) * (image / patch); }
-  /// Its letters: b batch, t sequence, p positions, c width, x channels, y and z rows and columns of a patch,
-  /// h heads of d, f the MLP's width, l labels.
-  /// @throws Error unless all sizes are at least 1 and fit one another.
-  Roles roles() const;
-  LinearOptions linear(bool bias = true) const;
-};
-
-/// Cuts images of (B, channels, image, image) into the patches that a ViT reads, (B, T, channels, patch,
-/// patch): zeros in the class token's place, then the patches, row by row. Local; plain tensors, each
-/// worker's whole batch.
-at::Tensor patches_of(const at::Tensor& images, const VitConfig& config);
-
 /// (B, T, channels, patch, patch) → (B, T, C): each patch by one matrix, the class token, the positions.
-class VitEmbeddings : public Layer<VitEmbeddings> {
+class VitEmbeddings : public Part<VitEmbeddings, VitConfig> {
  public:
-  VitEmbeddings(OwnerAndName place, const VitConfig& config) : Layer(std::move(place)), config_(config) {}
-
-  Vector forward(const Vector& patches);
+  using Part::Part;
+  Vector forward(const Vector& patches) {
+    const Vector token = expand(class_.value(), "c", spaces().stream("oc"), "oc");
+    const Vector others = expand(bias_.value(), "c", spaces().stream("nc"), "nc");
+    const Space rows = spaces().stream("tc").with_shape({config.tokens(), config.width});
+    const Vector all =
+        to_space(cat({token, others}, 0), rows) + to_space(positions_.value(), rows);  // (T, C)
+    return dropout_(add(projection_(patches), "btc", all, "tc"));
+  }
   Space patches() const { return *projection_.domain(); }
   std::string describe() const override { return "patches, class token and positions"; }
 
  private:
-  /// c, in the rows of (T, C) that are the class token's, or in those of patches; zero elsewhere.
-  Vector in_rows(bool of_class, const Vector& c) const;
-  LinearOptions matrix() const {
-    LinearOptions options = config_.linear(false);
-    options.weight_shape = {config_.width, config_.channels, config_.patch, config_.patch};
-    return options;
-  }
   ParameterOptions published(std::vector<std::int64_t> shape) const {
     return {.initial = Initial::normal(0.02), .shape = std::move(shape)};
   }
 
-  VitConfig config_;
-  Parameter class_{parameter("cls_token", spaces().weight("btc,c->btc"), published({1, 1, config_.width}))};
+  Parameter class_{parameter("cls_token", spaces().weight("btc,c->btc"), published({1, 1, config.width}))};
   Parameter positions_{parameter("position_embeddings", spaces().weight("tp,pc->tc"),
-                                 published({1, config_.tokens(), config_.width}))};
-  Linear projection_{*this, "patch_embeddings.projection", "btxyz,cxyz->btc", matrix()};
+                                 published({1, config.tokens(), config.width}))};
+  Linear projection_{*this,
+                     "patch_embeddings.projection",
+                     "btxyz,cxyz->btc",
+                     {.bias = false,
+                      .weight_shape = {config.width, config.channels, config.patch, config.patch},
+                      .contraction = config.contraction}};
   Parameter bias_{parameter("patch_embeddings.projection.bias", spaces().weight("btc,c->btc"))};
-  Dropout dropout_{*this, "dropout", config_.dropout};
+  Dropout dropout_{*this, "dropout", config.dropout};
 };
 
 /// (B, T, C) → (B, T, C): self-attention of all positions to all.
-class VitAttention : public Layer<VitAttention> {
+class VitAttention : public Part<VitAttention, VitConfig> {
  public:
-  VitAttention(OwnerAndName place, const VitConfig& config) : Layer(std::move(place)), config_(config) {}
-
+  using Part::Part;
   Vector forward(const Vector& x) { return dropout_(dense_(attend_(query_(x), key_(x), value_(x)))); }
   std::string describe() const override { return "self-attention"; }
 
  private:
-  VitConfig config_;
-  Linear query_{*this, "attention.query", "btc,hdc->bthd", config_.linear(config_.qkv_bias)};
-  Linear key_{*this, "attention.key", "btc,hdc->bthd", config_.linear(config_.qkv_bias)};
-  Linear value_{*this, "attention.value", "btc,hdc->bthd", config_.linear(config_.qkv_bias)};
-  Attention attend_{*this, "attention", {.dropout = config_.attention_dropout}};
-  Linear dense_{*this, "output.dense", "bthd,chd->btc", config_.linear()};
-  Dropout dropout_{*this, "output.dropout", config_.dropout};
+  Linear query_{*this, "attention.query", "btc,hdc->bthd", config.linear(config.qkv_bias)};
+  Linear key_{*this, "attention.key", "btc,hdc->bthd", config.linear(config.qkv_bias)};
+  Linear value_{*this, "attention.value", "btc,hdc->bthd", config.linear(config.qkv_bias)};
+  Attention attend_{*this, "attention", {.dropout = config.attention_dropout}};
+  Linear dense_{*this, "output.dense", "bthd,chd->btc", config.linear()};
+  Dropout dropout_{*this, "output.dropout", config.dropout};
 };
 
 /// (B, T, C) → (B, T, C): a transformer block with the norms first.
-class VitBlock : public Layer<VitBlock> {
+class VitBlock : public Part<VitBlock, VitConfig> {
  public:
-  VitBlock(OwnerAndName place, const VitConfig& config) : Layer(std::move(place)), config_(config) {}
-
+  using Part::Part;
   Vector forward(Vector x) {
     x = x + attention_(before_(x));
-    return x + dropout_(output_(intermediate_(after_(x), config_.activation)));
+    return x + dropout_(output_(intermediate_(after_(x), config.activation)));
   }
   std::string describe() const override { return "transformer block"; }
 
  private:
-  VitConfig config_;
-  LayerNorm before_{*this, "layernorm_before", "btc", config_.epsilon};
-  VitAttention attention_{{*this, "attention"}, config_};
-  LayerNorm after_{*this, "layernorm_after", "btc", config_.epsilon};
-  Linear intermediate_{*this, "intermediate.dense", "btc,fc->btf", config_.linear()};
-  Linear output_{*this, "output.dense", "btf,cf->btc", config_.linear()};
-  Dropout dropout_{*this, "output.dropout", config_.dropout};
+  LayerNorm before_{*this, "layernorm_before", "btc", config.epsilon};
+  VitAttention attention_{{*this, "attention"}, config};
+  LayerNorm after_{*this, "layernorm_after", "btc", config.epsilon};
+  Linear intermediate_{*this, "intermediate.dense", "btc,fc->btf", config.linear()};
+  Linear output_{*this, "output.dense", "btf,cf->btc", config.linear()};
+  Dropout dropout_{*this, "output.dropout", config.dropout};
 };
 
 /// The vision transformer (Dosovitskiy et al., 2010.11929) with a classifier on its class token, under the
 /// names and the published shapes of Hugging Face's checkpoints. Written once for all layouts.
-class Vit : public Layer<Vit> {
+class Vit : public Part<Vit, VitConfig> {
  public:
-  Vit(const Layout& layout, const VitConfig& config) : Vit(ModelSpaces(layout, config.roles()), config) {}
-  /// With some vectors or weights elsewhere. @throws Error unless the letters have the config's roles.
-  Vit(const ModelSpaces& spaces, const VitConfig& config) : Layer("", spaces), config_(config) {}
-
+  using Part::Part;
   /// `patches_of` images, in patches() → logits of (B, labels).
-  Vector forward(const Vector& patches);
-
+  Vector forward(const Vector& patches) {
+    const Vector x = layernorm_(layer_(embeddings_(patches)));                        // (B, T, C)
+    return classifier_(to_space(select(x, 1, 0), layernorm_.spaces().stream("bc")));  // on the norm's stage
+  }
   /// The space of images' patches, (B, T, channels, patch, patch); that of the labels that logits are
   /// compared with, (B).
   Space patches() const { return embeddings_.patches(); }
   Space targets() const { return classifier_.spaces().inside("b"); }
-  std::string describe() const override;
+  std::string describe() const override {
+    return concat("ViT: ", config.layers, " layers, ", config.heads, " heads, width ", config.width,
+                  ", images of ", config.image, ", patches of ", config.patch, ", ", config.labels,
+                  " labels");
+  }
 
  private:
-  VitConfig config_;
-  VitEmbeddings embeddings_{{*this, "vit.embeddings"}, config_};
-  Repeated<VitBlock> layer_{*this, "vit.encoder.layer", config_.layers, config_};
-  LayerNorm layernorm_{*this, "vit.layernorm", "btc", config_.epsilon};
-  Linear classifier_{*this, "classifier", "bc,lc->bl", config_.linear()};
+  VitEmbeddings embeddings_{{*this, "vit.embeddings"}, config};
+  Repeated<VitBlock> layer_{*this, "vit.encoder.layer", config.layers, config};
+  LayerNorm layernorm_{*this, "vit.layernorm", "btc", config.epsilon};
+  Linear classifier_{*this, "classifier", "bc,lc->bl", config.linear()};
 };
-
-/// The name in `Vit` for a tensor of Hugging Face's files. Files of the model below the classifier leave
-/// "vit." out. "" for weights that a classifier lacks: the pooler, and the token that masks patches.
-std::string called_in_vit(const std::string& stored);
 
 }  // namespace riesz::models

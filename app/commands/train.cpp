@@ -12,7 +12,8 @@ namespace {
 class Train : public Command {
  public:
   explicit Train(CLI::App& program)
-      : Command(program, "train", "Trains a GPT, a Llama or a ViT, on pp x dp x sp x tp ranks"),
+      : Command(program, "train",
+                "Trains a GPT, a Llama, one with experts or a ViT, on pp x dp x sp x tp ranks"),
         settings_(options()) {
     add_ranks();
     add_quiet();

@@ -6,6 +6,7 @@
 #include "riesz/app/models/device_named.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
+#include "riesz/comm/device.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/status_board.h"
 #include "riesz/partition/agreement/alike.h"
@@ -26,6 +27,7 @@ void train(const Config& given, const OnStep& also) {
   check_alike(mesh, "the job", 0);
   const auto task = make_task(config);
   const HeldModel model = make_model(config, *task);
+  allow_tf32(config.tf32);  // after the model has chosen its device, which forbids it
   run_session(config, model.learner, *task, also);
 }
 

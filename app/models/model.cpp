@@ -32,7 +32,7 @@ Maker maker_of_tokens_model(const Config& config, std::int64_t vocabulary) {
   const models::CausalConfig shape = model_shape(config, vocabulary);
   return [shape, from = config.model.from, workers = job_of(config)](const Layout& layout) -> HeldModel {
     const std::shared_ptr<models::CausalModel> model = models::make_causal_model(layout, shape);
-    const auto logits = [&gpt = *model](const Vector& ids) { return gpt.logits(ids); };
+    const auto logits = [&gpt = *model](const Vector& ids) { return gpt.predictions(ids); };
     HeldModel held{model, {model->module(), model->tokens(), model->targets(), logits, workers}};
     if (!from.empty())
       held.learner.load = [from, &gpt = *model] { load_pretrained(read_pretrained(from), gpt); };
@@ -87,7 +87,7 @@ CostTree measured_tree(const Config& config, const Maker& make, const Task& task
   const auto micro_batch = [&] {
     const ContextScope scope({.training = true, .rows = batch.rows()});
     const Chain chain;
-    backward(loss_of(model.learner, batch).mean());
+    backward(training_loss(model.learner, batch, 1));
   };
   return measured(model.learner.module, micro_batch, model.learner.workers);
 }
@@ -110,7 +110,7 @@ std::map<std::string, std::string> files_of(const Config& config, const Task& ta
 HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers) {
   const auto model = std::make_shared<models::Vit>(layout, shape);
-  const auto logits = [&vit = *model](const Vector& patches) { return vit(patches); };
+  const auto logits = [&vit = *model](const Vector& patches) -> Predictions { return vit(patches); };
   const auto reads = [shape, type](const at::Tensor& images) {
     return models::patches_of(images.to(type), shape);
   };

@@ -24,6 +24,11 @@ void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
   if constexpr (requires { of.rotary_dims; }) pair(keys.rotary_dims, of.rotary_dims);
   if constexpr (requires { of.key_value_heads; }) pair(keys.key_value_heads, of.key_value_heads);
   if constexpr (requires { of.rotary_base; }) pair(keys.rotary_base, of.rotary_base);
+  if constexpr (requires { of.experts; }) pair(keys.experts, of.experts);
+  if constexpr (requires { of.experts_per_token; }) pair(keys.experts_per_token, of.experts_per_token);
+  if constexpr (requires { of.balance_weight; }) pair(keys.balance_weight, of.balance_weight);
+  if constexpr (requires { of.expert_hidden; }) pair(keys.expert_hidden, of.expert_hidden);
+  if constexpr (requires { of.renormalise; }) pair(keys.renormalise, of.renormalise);
   if constexpr (requires { of.image; }) pair(keys.image, of.image);
   if constexpr (requires { of.patch; }) pair(keys.patch, of.patch);
   if constexpr (requires { of.channels; }) pair(keys.channels, of.channels);
@@ -47,27 +52,36 @@ std::int64_t default_hidden(std::int64_t width) {
   return 4 * std::min(width, std::numeric_limits<std::int64_t>::max() / 4);
 }
 
-void set_dropouts(models::MinGptConfig& of, double p) {
-  of.dropout = p;
-  of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
+/// Of the kinds that have a dropout for each branch.
+template <typename Shape>
+void set_dropouts(Shape& of, double p) {
+  if constexpr (requires { of.residual_dropout; })
+    of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
+  if constexpr (requires { of.dropout; }) of.dropout = p;
 }
-void set_dropouts(models::GptJConfig& of, double p) {
-  of.embedding_dropout = of.attention_dropout = of.residual_dropout = p;
-}
-void set_dropouts(models::LlamaConfig&, double) {}
 
-double residual_dropout(const models::MinGptConfig& of) { return of.residual_dropout.value_or(of.dropout); }
-double residual_dropout(const models::GptJConfig& of) { return of.residual_dropout; }
-double residual_dropout(const models::LlamaConfig&) { return 0; }
+template <typename Shape>
+double residual_dropout(const Shape& of) {
+  if constexpr (requires { of.residual_dropout.value_or(of.dropout); })
+    return of.residual_dropout.value_or(of.dropout);
+  else if constexpr (requires { of.residual_dropout; })
+    return of.residual_dropout;
+  else
+    return 0;
+}
 
 }  // namespace
 
 models::CausalConfig text_shape(const Config::Model& keys) {
-  Config::Model said = sizes_in_full(keys);
-  if (keys.kind == "llama") return shape_of<models::LlamaConfig>(said);
-  said.hidden = keys.hidden;  // 0 stays: GPT-2 and GPT-J have it in their config.json too
-  models::CausalConfig shape = shape_of<models::MinGptConfig>(said);
-  if (keys.kind == "gptj") shape = shape_of<models::GptJConfig>(said);
+  const Config::Model in_full = sizes_in_full(keys);
+  models::CausalConfig shape = models::default_config(keys.kind);
+  std::visit(
+      [&](auto& of) {
+        Config::Model said = in_full;
+        if (of.hidden == 0) said.hidden = keys.hidden;  // 0 stays where a config.json has it too
+        for_each_pair(said, of, [](const auto& key, auto& size) { size = key; });
+      },
+      shape);
   set_dropout(shape, keys.dropout);
   return shape;
 }
@@ -93,6 +107,7 @@ Config::Model keys_of(const models::ModelConfig& shape) {
 
 Config::Model sizes_in_full(Config::Model keys) {
   if (keys.hidden == 0) keys.hidden = default_hidden(keys.width);
+  if (keys.expert_hidden == 0) keys.expert_hidden = keys.hidden;
   if (keys.key_value_heads == 0) keys.key_value_heads = keys.heads;
   if (keys.rotary_dims == 0) keys.rotary_dims = keys.width / keys.heads;
   return keys;

@@ -19,12 +19,12 @@ Config::Model keys_of(const models::ModelConfig& shape);
 /// The keys, with each 0 replaced by the size that it stands for.
 Config::Model sizes_in_full(Config::Model keys);
 
-/// Sets all dropouts of the model to that of the key model.dropout. A Llama has none.
+/// Sets all dropouts of the model to that of the key model.dropout. A Llama and a Mixtral have none.
 void set_dropout(models::CausalConfig& shape, double p);
 void set_dropout(models::VitConfig& shape, double p);
 
 /// The inverse, for equal dropouts: the residual dropout of a GPT-2 or GPT-J, that of a ViT's branches; 0 for
-/// a Llama.
+/// a Llama or a Mixtral.
 double dropout_of(const models::ModelConfig& shape);
 
 }  // namespace riesz::app

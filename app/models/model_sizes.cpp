@@ -13,8 +13,6 @@
 namespace riesz::app {
 namespace {
 
-double real(std::int64_t n) { return static_cast<double>(n); }
-
 /// How many of a dim's `extent` indices the first worker has. In zigzag it has the first and the last of
 /// twice as many pieces.
 double local_extent(const Space& X, int dim, double extent) {
@@ -33,137 +31,24 @@ bool lie_alike(const Space& X, const Space& Y) {
   return true;
 }
 
-/// The letters that all kinds have, and `more`.
-template <typename Shape>
-std::map<char, double> extents_of(const Shape& of, std::map<char, double> more) {
-  const double C = real(of.width), H = real(of.heads);
-  more.insert({{'c', C}, {'h', H}, {'d', C / H}, {'f', of.hidden > 0 ? real(of.hidden) : 4 * C}});
-  return more;
-}
-
-using Named = Architecture::Named;
-
-Architecture architecture(const models::MinGptConfig& of) {
-  return {.extents = extents_of(of, {{'q', 3}, {'v', real(of.vocabulary)}, {'p', real(of.context)}}),
-          .weights = {{"btc,cqhd->qbthd", "attn.c_attn"},
-                      {"bthd,hdc->btc", "attn.c_proj"},
-                      {"btc,cf->btf", "mlp.c_fc"},
-                      {"btf,fc->btc", "mlp.c_proj"}},
-          .biases = {{"qbthd", "attn.c_attn"},
-                     {"btc", "attn.c_proj"},
-                     {"btf", "mlp.c_fc"},
-                     {"btc", "mlp.c_proj"}},
-          .norms = {"ln_1", "ln_2"},
-          .vectors_of_norm = 2,
-          .attending = {"qbthd"},
-          .blocks = "transformer.h",
-          .last_norm = "transformer.ln_f",
-          .embedding = {"transformer.wte.weight", "transformer.wpe.weight"},
-          .positions = true,
-          .tied = of.tied,
-          .output_bias = false};
-}
-
-Architecture architecture(const models::GptJConfig& of) {
-  return {.extents = extents_of(of, {{'v', real(of.vocabulary)}}),
-          .weights = {{"btc,hdc->bthd", "attn.q_proj"},
-                      {"btc,hdc->bthd", "attn.k_proj"},
-                      {"btc,hdc->bthd", "attn.v_proj"},
-                      {"bthd,chd->btc", "attn.out_proj"},
-                      {"btc,fc->btf", "mlp.fc_in"},
-                      {"btf,cf->btc", "mlp.fc_out"}},
-          .biases = {{"btf", "mlp.fc_in"}, {"btc", "mlp.fc_out"}},
-          .norms = {"ln_1"},  // which both branches read
-          .vectors_of_norm = 2,
-          .attending = {"bthd", "bthd", "bthd"},
-          .blocks = "transformer.h",
-          .last_norm = "transformer.ln_f",
-          .embedding = {"transformer.wte.weight"},
-          .positions = false,
-          .tied = false,
-          .output_bias = true};
-}
-
-Architecture architecture(const models::LlamaConfig& of) {
-  std::map<char, double> extents =
-      extents_of(of, {{'g', real(of.key_value_heads)}, {'v', real(of.vocabulary)}});
-  if (of.head_width > 0) extents['d'] = real(of.head_width);
-  std::vector<Named> biases;
-  if (of.attention_bias)
-    biases = {{"bthd", "self_attn.q_proj"},
-              {"btgd", "self_attn.k_proj"},
-              {"btgd", "self_attn.v_proj"},
-              {"btc", "self_attn.o_proj"}};
-  if (of.mlp_bias)
-    biases.insert(biases.end(), {{"btf", "mlp.gate_proj"}, {"btf", "mlp.up_proj"}, {"btc", "mlp.down_proj"}});
-  return {.extents = std::move(extents),
-          .weights = {{"btc,hdc->bthd", "self_attn.q_proj"},
-                      {"btc,gdc->btgd", "self_attn.k_proj"},
-                      {"btc,gdc->btgd", "self_attn.v_proj"},
-                      {"bthd,chd->btc", "self_attn.o_proj"},
-                      {"btc,fc->btf", "mlp.gate_proj"},
-                      {"btc,fc->btf", "mlp.up_proj"},
-                      {"btf,cf->btc", "mlp.down_proj"}},
-          .biases = std::move(biases),
-          .norms = {"input_layernorm", "post_attention_layernorm"},
-          .vectors_of_norm = 1,
-          .attending = {"bthd", "btgd", "btgd"},
-          .activated = 2,  // gate and up, from which what goes down is made again
-          .blocks = "model.layers",
-          .last_norm = "model.norm",
-          .embedding = {"model.embed_tokens.weight"},
-          .positions = false,
-          .tied = of.tied,
-          .output_bias = false};
-}
-
-Architecture architecture(const models::VitConfig& of) {
-  const double P = real(of.patch);
-  std::vector<Named> biases{
-      {"btc", "attention.output.dense"}, {"btf", "intermediate.dense"}, {"btc", "output.dense"}};
-  const std::string in = "attention.attention.";
-  if (of.qkv_bias)
-    for (const char* name : {"query", "key", "value"}) biases.push_back({"bthd", in + name});
-  const std::string first = "vit.embeddings.";
-  return {
-      .extents = extents_of(
-          of,
-          {{'l', real(of.labels)}, {'p', real(of.tokens())}, {'x', real(of.channels)}, {'y', P}, {'z', P}}),
-      .weights = {{"btc,hdc->bthd", in + "query"},
-                  {"btc,hdc->bthd", in + "key"},
-                  {"btc,hdc->bthd", in + "value"},
-                  {"bthd,chd->btc", "attention.output.dense"},
-                  {"btc,fc->btf", "intermediate.dense"},
-                  {"btf,cf->btc", "output.dense"}},
-      .biases = std::move(biases),
-      .norms = {"layernorm_before", "layernorm_after"},
-      .vectors_of_norm = 2,
-      .attending = {"bthd", "bthd", "bthd"},
-      .blocks = "vit.encoder.layer",
-      .last_norm = "vit.layernorm",
-      .embedding = {first + "patch_embeddings.projection.weight", first + "position_embeddings",
-                    first + "patch_embeddings.projection.bias", first + "cls_token"},
-      .table = "btxyz,cxyz->btc",
-      .output_path = "classifier",
-      .output = "bc,lc->bl",
-      .logits = "bl",
-      .positions = true,
-      .tied = false,
-      .output_bias = true};
-}
-
 // The roles of a small model of the kind. Which axes shard what does not depend on sizes, and the config's
 // may be too great for any model; but where keys have fewer heads than queries, these lie differently.
 template <typename Shape>
 Roles small_roles(const Shape&) {
   return Shape{}.roles();
 }
-Roles small_roles(const models::LlamaConfig& of) {
-  models::LlamaConfig small;
+template <typename Shape>
+Roles small_roles_of_llama(const models::LlamaConfig& of) {
+  Shape small;
   small.heads = of.heads;
   small.key_value_heads = of.key_value_heads;
   small.head_width = 2;
   return small.roles();
+}
+Roles small_roles(const models::LlamaConfig& of) { return small_roles_of_llama<models::LlamaConfig>(of); }
+Roles small_roles(const models::MixtralConfig& of) { return small_roles_of_llama<models::MixtralConfig>(of); }
+Roles small_roles(const models::Qwen2MoeConfig& of) {
+  return small_roles_of_llama<models::Qwen2MoeConfig>(of);
 }
 
 /// The letters of x, w and y in "x,w->y".
@@ -227,14 +112,39 @@ ModelSizes::Parameters ModelSizes::norm(const std::string& path, const WhichName
 ModelSizes::Parameters ModelSizes::block(std::int64_t i, const WhichNames& which) const {
   const std::string path = concat(of_.blocks, ".", i, ".");
   Parameters sum;
-  for (const Named& w : of_.weights) sum += matrix(w.letters, path + w.path + ".weight", which);
-  for (const Named& bias : of_.biases) {
+  for (const Architecture::Named& w : of_.weights) sum += matrix(w.letters, path + w.path + ".weight", which);
+  sum += experts(path, of_.mixture.up, which);
+  sum += experts(path, of_.mixture.down, which);
+  for (const Architecture::Named& bias : of_.biases) {
     if (!which(path + bias.path + ".bias")) continue;
     const double n = elements(spaces_.stream_or_inside(bias.letters), bias.letters);
     sum += {n, n};
   }
   for (const std::string& each : of_.norms) sum += norm(path + each, which);
   return sum;
+}
+
+ModelSizes::Parameters ModelSizes::experts(const std::string& block, const std::vector<std::string>& names,
+                                           const WhichNames& which) const {
+  if (of_.mixture.experts == 0) return {};
+  const Space W = spaces_.inside({'e', of_.mixture.inner});
+  const double E = of_.mixture.experts, C = of_.extents.at('c'), F = of_.extents.at(of_.mixture.inner);
+  const double here = local_extent(W, 0, E) / E * local_extent(W, 1, F) * C;
+  Parameters sum;
+  for (int i = 0; i < E; ++i)
+    for (const std::string& name : names)
+      if (which(concat(block, of_.mixture.path, ".", i, ".", name))) sum += {here, 0, F + C};
+  return sum;
+}
+
+double ModelSizes::inner_of_expert() const {
+  const char inner = of_.mixture.inner;
+  return local_extent(spaces_.inside({'e', inner}), 1, of_.extents.at(inner));
+}
+
+double ModelSizes::routed(double rows, double T) const {
+  const Space F = spaces_.inside("btf");
+  return of_.mixture.chosen * elements(F, "btf", rows, T) / local_extent(F, 2, of_.extents.at('f'));
 }
 
 ModelSizes::Parameters ModelSizes::tokens(const WhichNames& which) const {
@@ -267,7 +177,12 @@ double ModelSizes::scores(double rows, double T) const {
 double ModelSizes::multiplied(double rows, double T) const {
   constexpr std::int64_t kAny = 64;  // where what lies does not depend on sizes
   double most = 0;
-  for (const Named& w : of_.weights) {
+  if (of_.mixture.experts > 0) {
+    const auto all = [](const std::string&) { return true; };
+    most = routed(rows, T) * (of_.extents.at('c') + 2 * inner_of_expert()) +
+           experts("", of_.mixture.down, all).elements;
+  }
+  for (const Architecture::Named& w : of_.weights) {
     const Letters letters(w.letters);
     if (letters.x != "btf" && letters.y != "btf") continue;
     const auto space = [&](const std::string& of) {
@@ -293,19 +208,20 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
   // Of the layers that read or write these letters: is a weight trained, or a bias?
   const auto any = [&](const auto& of_these) {
     const auto is = [&](const char* of_what) {
-      return
-          [&, of_what](const Named& each) { return of_these(each) && trained(path + each.path + of_what); };
+      return [&, of_what](const Architecture::Named& each) {
+        return of_these(each) && trained(path + each.path + of_what);
+      };
     };
     return std::any_of(of_.weights.begin(), of_.weights.end(), is(".weight")) ||
            std::any_of(of_.biases.begin(), of_.biases.end(), is(".bias"));
   };
   const auto under = [&](const char* in, const char* out) {
     std::vector<std::string> paths;
-    for (const Named& w : of_.weights) {
+    for (const Architecture::Named& w : of_.weights) {
       const Letters letters(w.letters);
       if (letters.x.ends_with(in) && letters.y.ends_with(out)) paths.push_back(w.path);
     }
-    return any([paths](const Named& each) {
+    return any([paths](const Architecture::Named& each) {
       return std::find(paths.begin(), paths.end(), each.path) != paths.end();
     });
   };
@@ -313,8 +229,13 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
     return trained(path + norm + ".weight") || (of_.vectors_of_norm > 1 && trained(path + norm + ".bias"));
   };
   const bool one_norm = of_.norms.size() == 1;
-  const bool heads = under("btc", "d"), back = under("d", "btc"), up = under("btc", "btf"),
-             down = under("btf", "btc");
+  const bool mixed = of_.mixture.experts > 0;
+  const auto any_expert = [&](const std::vector<std::string>& names) {
+    return experts(path, names, trained).elements > 0;
+  };
+  const bool heads = under("btc", "d"), back = under("d", "btc"),
+             up = under("btc", "btf") || under("btc", "btr") || any_expert(of_.mixture.up),
+             down = under("btf", "btc") || any_expert(of_.mixture.down);
 
   Kept kept;
   const auto keep_stream = [&](bool is) { kept.stored += is ? stream(rows, T) : 0; };
@@ -334,7 +255,13 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
   if (!one_norm) keep_stream(to_mlp || up);
   const bool activates = to_mlp || up;
   const double between = elements(spaces_.inside("btf"), "btf", rows, T);
-  kept.computed += between * (activates ? of_.activated : down ? 1 : 0);
+  const bool dense =
+      !mixed || std::any_of(of_.weights.begin(), of_.weights.end(),
+                            [](const Architecture::Named& each) { return Letters(each.letters).y == "btf"; });
+  if (dense) kept.computed += between * (activates ? of_.activated : down ? 1 : 0);
+  // Rows of experts as they came, what activations were given and gave, and the results before their gates.
+  if (mixed && (activates || down))
+    kept.computed += routed(rows, T) * (2 * of_.extents.at('c') + 3 * inner_of_expert());
   kept.varied = varied || attends || back || activates || down;
   return kept;
 }

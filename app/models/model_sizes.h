@@ -8,36 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "riesz/app/models/architecture.h"
 #include "riesz/models/causal_model.h"
 #include "riesz/models/vit.h"
 #include "riesz/nn/layout/model_spaces.h"
 
 namespace riesz::app {
-
-/// The parts of a model of some kind, in the letters of its specs; its memory is estimated from them.
-struct Architecture {
-  /// A spec, or the letters of what a bias is added to; and the path of its module in the block.
-  struct Named {
-    std::string letters, path;
-  };
-
-  std::map<char, double> extents;      ///< of all letters but b and t; p: rows of the table of positions
-  std::vector<Named> weights;          ///< of a block's linear layers
-  std::vector<Named> biases;           ///< of a block
-  std::vector<std::string> norms;      ///< of a block, their paths
-  double vectors_of_norm;              ///< its parameters, as vectors of the width
-  std::vector<std::string> attending;  ///< what backward reads of a block, placed as attention computes it
-  double activated = 1;                ///< what the MLP's activation is given, as tensors of btf
-  std::string blocks, last_norm;       ///< paths
-  std::vector<std::string> embedding;  ///< all parameters before the first block; the table, the positions, …
-  std::string table = "btv,vc->btc";  ///< the spec of what reads the model's inputs
-  std::string output_path = "lm_head";
-  std::string output = "btc,vc->btv";  ///< of the output layer
-  std::string logits = "btv";
-  bool positions;  ///< has it a table of positions?
-  bool tied;       ///< is the output layer's weight the token table?
-  bool output_bias;
-};
 
 /// Which parameters, by their names.
 using WhichNames = std::function<bool(const std::string& name)>;
@@ -102,6 +78,13 @@ class ModelSizes {
   Parameters matrix(const std::string& spec, const std::string& path, const WhichNames& which) const;
   Parameters norm(const std::string& path, const WhichNames& which) const;
   double width() const;
+  /// The weights of these names, of all experts of a block.
+  Parameters experts(const std::string& block, const std::vector<std::string>& names,
+                     const WhichNames& which) const;
+  /// The inner width of an expert on a worker that has a part of it.
+  double inner_of_expert() const;
+  /// Tokens times experts that each goes to, on the workers that have them, in expectation.
+  double routed(double rows, double T) const;
 
   Architecture of_;
   ModelSpaces spaces_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/device_library.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/nccl/functions.h"
 #include "riesz/comm/nccl/transport.h"
@@ -32,11 +33,9 @@ int number_on_this_host() {
 at::Device device_of_this_rank(at::DeviceType type) {
   if (type == at::kCPU || Simulation::running()) return at::kCPU;
   const std::string name = c10::DeviceTypeName(type, true);
-  RIESZ_CHECK(
-      c10::impl::hasDeviceGuardImpl(type), "device ", name,
-      ": this program is linked with no library of LibTorch for it (for cuda: libtorch_cuda.so); "
-      "riesz itself takes none; take device = \"cpu\", or link it into a program of your own (docs/internals/"
-      "devices.md)");
+  load_device_library(type);
+  RIESZ_CHECK(c10::impl::hasDeviceGuardImpl(type), "device ", name,
+              ": this program is linked with no library of LibTorch for it; take device = \"cpu\"");
   const c10::impl::VirtualGuardImpl guard(type);
   const int seen = guard.deviceCount();
   RIESZ_CHECK(seen > 0, "device ", name,
@@ -46,11 +45,17 @@ at::Device device_of_this_rank(at::DeviceType type) {
   guard.setDevice(device);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
+  allow_tf32(false);
   if (const nccl::Functions* functions = nccl::functions_for(type);
       functions != nullptr && Runtime::size() > 1)
     Communicator::world().set_device_transport(
         std::make_unique<NcclTransport>(*functions, device, NcclSettings::of_environment()));
   return device;
+}
+
+void allow_tf32(bool allowed) {
+  at::globalContext().setAllowTF32CuBLAS(allowed);
+  at::globalContext().setAllowTF32CuDNN(allowed);
 }
 
 }  // namespace riesz

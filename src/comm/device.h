@@ -13,8 +13,14 @@ namespace riesz {
 /// run. If a library such as NCCL is set for the type (`nccl::set_functions_for`), rounds of teams use it
 /// from then on. The call is then collective over the job. It finds which ranks share a device; teams of such
 /// ranks do not use the library. All ranks call it alike.
-/// @throws Error, on all ranks of a host, if the program or the host has no such devices; and if the ranks'
-/// device types differ, or `RIESZ_NCCL_COMMUNICATORS` is wrong.
+/// For CUDA it loads LibTorch's library for GPUs and ours, once (`load_device_library`). So call it before
+/// anything else asks LibTorch for a GPU.
+/// @throws Error, on all ranks of a host, if the program or the host has no such devices, or something of
+/// theirs cannot be loaded; and if the ranks' device types differ, or `RIESZ_NCCL_COMMUNICATORS` is wrong.
 at::Device device_of_this_rank(at::DeviceType type);
+
+/// May GPUs round fp32 operands of products and convolutions to tf32, with 10 bits after the point? They may
+/// not, until this allows it: `device_of_this_rank` forbids it, whatever LibTorch does by itself.
+void allow_tf32(bool allowed);
 
 }  // namespace riesz

@@ -10,9 +10,9 @@
 
 namespace riesz {
 
-/// A function with a kernel for each type of device. It has one kernel for the CPU, and one, written with
-/// LibTorch's operators, for all other devices. A library for a device sets its own as it is loaded. A call
-/// costs a load and a jump.
+/// A function with a kernel for each type of device. It has one kernel for the CPU, and one for all other
+/// devices, which queues a kernel of the device's library (`comm/kernels/device_kernels.h`) or calls
+/// LibTorch's operators. A call costs a load and a jump.
 ///
 ///     Dispatched<at::Tensor(const at::Tensor&)> f{f_of_memory, f_of_operators};
 ///     f(x.device(), x);

@@ -57,6 +57,7 @@ LayerScope::~LayerScope() {
 std::string LayerScope::left_by_exception() { return thrown_from; }
 PhaseScope::PhaseScope(Phase phase) : outer_(std::exchange(forward_is, phase)) {}
 PhaseScope::~PhaseScope() { forward_is = outer_; }
+Phase PhaseScope::current() { return forward_is; }
 
 void LayerScope::forget_exception() { thrown_from.clear(); }
 void LayerScope::leave_by_exception(std::string layer) { thrown_from = std::move(layer); }

@@ -49,14 +49,17 @@ class LayerScope {
 };
 
 /// A phase scope: an RAII object that replaces the phase `forward` of the layers that this thread opens while
-/// it lives. It has no effect unless `Counters` keep records or a `Recorder` records, for nothing else shows
-/// phases. Scopes nest.
+/// it lives. Origins have it only while `Counters` keep records or a `Recorder` records, for nothing else
+/// shows phases. Scopes nest.
 class PhaseScope {
  public:
   explicit PhaseScope(Phase phase);
   ~PhaseScope();
   PhaseScope(const PhaseScope&) = delete;
   PhaseScope& operator=(const PhaseScope&) = delete;
+
+  /// The phase that this thread's innermost scope set; `forward` if there is none.
+  static Phase current();
 
  private:
   Phase outer_;

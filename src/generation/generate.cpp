@@ -63,7 +63,7 @@ class Group {
   void add(std::size_t prompt, const std::vector<TokenId>& tokens) { rows_.push_back({prompt, tokens}); }
 
   void run() {
-    caches_.assign(static_cast<std::size_t>(model_.blocks), KeyValueCache(room()));
+    cache_ = ModelCache(room());
     shortest_ = rows_[0].text.size();
     for (const Row& row : rows_) shortest_ = std::min(shortest_, row.text.size());
     const Stopwatch reading;
@@ -86,7 +86,7 @@ class Group {
     bool ended = false;
   };
 
-  /// Positions that caches hold at most.
+  /// Positions that the cache holds at most.
   std::int64_t room() const {
     std::int64_t longest = 0;
     for (const Row& row : rows_) longest = std::max(longest, static_cast<std::int64_t>(row.text.size()));
@@ -111,7 +111,7 @@ class Group {
     for (const Row& row : rows_)
       id = std::copy_n(row.text.begin() + static_cast<std::ptrdiff_t>(begin), end - begin, id);
     read_ = end;
-    return select(model_.next(detail::send_ids(model_.tokens, ids, device_), caches_), 1, 0);
+    return select(model_.next(detail::send_ids(model_.tokens, ids, device_), cache_), 1, 0);
   }
 
   /// A token for each row that has reached its text's end. Is there more to do?
@@ -155,7 +155,7 @@ class Group {
   at::Tensor step() {
     ++result_.steps;
     if (cached() < model_.context) return read(read_, read_ + 1);
-    for (KeyValueCache& cache : caches_) cache.clear();
+    cache_.clear();
     ++result_.slid;
     const std::size_t end = read_ + 1;
     first_ = end - static_cast<std::size_t>(std::max<std::int64_t>(1, model_.context / 2));
@@ -169,8 +169,8 @@ class Group {
   HugePages& huge_pages_;
   Generated& result_;
   std::vector<Row> rows_;
-  std::vector<KeyValueCache> caches_;
-  std::size_t first_ = 0;     // the place in the texts of the caches' first position
+  ModelCache cache_;
+  std::size_t first_ = 0;     // the place in the texts of the cache's first position
   std::size_t read_ = 0;      // how much of the texts the model has read
   std::size_t shortest_ = 0;  // of the prompts
 };

@@ -4,9 +4,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <vector>
 
-#include "riesz/nn/attention/key_value_cache.h"
+#include "riesz/nn/model_cache.h"
 #include "riesz/nn/module.h"
 
 namespace riesz {
@@ -17,14 +16,12 @@ struct TextModel {
   Module& module;
   Space tokens;                 ///< of ids, any (B, T)
   Space targets;                ///< of the targets that logits are compared with
-  std::int64_t blocks = 0;      ///< each has a cache
   std::int64_t context = 0;     ///< the longest sequence
   std::int64_t vocabulary = 0;  ///< tokens; there may be more logits, which belong to no token
   /// Token ids (B, T) → logits (B, T, V), each of the next token.
   std::function<Vector(const Vector& ids)> logits;
-  /// Token ids (B, T), which follow those in the blocks' caches → logits (B, 1, V) of the token behind the
-  /// last.
-  std::function<Vector(const Vector& ids, std::vector<KeyValueCache>& caches)> next;
+  /// Token ids (B, T), which follow those in the cache → logits (B, 1, V) of the token behind the last.
+  std::function<Vector(const Vector& ids, ModelCache& cache)> next;
 };
 
 }  // namespace riesz

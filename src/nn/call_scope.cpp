@@ -5,29 +5,26 @@
 #include <utility>
 
 #include "riesz/comm/trace/range.h"
+#include "riesz/nn/call_state.h"
 
 namespace riesz {
-namespace {
-
-thread_local int calls_under_way = 0;
-thread_local std::shared_ptr<const void> outermost_call;
-
-}  // namespace
 
 CallScope::CallScope(std::shared_ptr<const Origin> origin) : layer_(std::move(origin)) {
-  ++calls_under_way;
+  ++detail::call_state().calls;
   if (RangeSink* sink = range_sink())
     sink->begin(RangeKind::layer, name_of_layer(LayerScope::current().get()), {});
 }
 
 CallScope::~CallScope() {
   if (RangeSink* sink = range_sink()) sink->end();
-  if (--calls_under_way == 0) outermost_call.reset();
+  detail::CallState& state = detail::call_state();
+  if (--state.calls == 0) state.outermost_call.reset();
 }
 
 std::shared_ptr<const void> CallScope::outermost() {
-  if (calls_under_way > 0 && !outermost_call) outermost_call = std::make_shared<const char>();
-  return outermost_call;
+  detail::CallState& state = detail::call_state();
+  if (state.calls > 0 && !state.outermost_call) state.outermost_call = std::make_shared<const char>();
+  return state.outermost_call;
 }
 
 }  // namespace riesz

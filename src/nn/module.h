@@ -145,7 +145,7 @@ class Module {
     return stages_ != nullptr && !detail::StageScope::in(stages_.get(), spans_ ? -1 : stage_);
   }
   detail::StageScope stage_scope() const { return {stages_.get(), spans_ ? -1 : stage_}; }
-  /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument if it is a
+  /// Brings the vectors among the arguments of a call to its stage. `first`, the first argument's first
   /// vector, comes to the module's domain, or without one to its first part's, where it fits. Others come to
   /// where axes of the same names lie (`Space::on`).
   void enter(const std::vector<Vector*>& arguments, const Vector* first) const;
@@ -159,7 +159,7 @@ class Module {
   void check_draws(std::map<std::string, std::string>& by_path, const std::string& place) const;
   /// Appends this module's path, or its parts', to the text of its stage.
   void name_parts(std::vector<std::string>& of_stages) const;
-  /// Where a vector that comes from another partition is to lie; `first`: it is the first argument.
+  /// Where a vector that comes from another partition is to lie; `first`: it is the first argument's first.
   Space target(const Vector& x, bool first) const;
   /// Its domain or, without one, its first part's.
   const std::optional<Space>& first_domain() const;
@@ -301,8 +301,9 @@ class Layer : public Module {
 
   template <typename First, typename... Rest>
   static const Vector* first_vector(const First& first, const Rest&...) {
-    if constexpr (std::is_same_v<First, Vector>) return &first;
-    return nullptr;
+    const Vector* found = nullptr;
+    each_vector(const_cast<First&>(first), [&found](Vector& x) { found = found == nullptr ? &x : found; });
+    return found;
   }
   static const Vector* first_vector() { return nullptr; }
   template <typename First, typename... Rest>
@@ -313,7 +314,8 @@ class Layer : public Module {
 };
 
 /// `count` layers of one class, called one after another: x → each_n(…each_1(x)). They are named "0", "1" …;
-/// each is constructed from its OwnerAndName and the same arguments.
+/// each is constructed from its OwnerAndName and the same arguments. x is a vector, or a struct that says its
+/// vectors by `each_vector`, such as the stream and the sum of auxiliary losses so far.
 template <typename Each>
 class Repeated : public Layer<Repeated<Each>> {
  public:
@@ -325,8 +327,8 @@ class Repeated : public Layer<Repeated<Each>> {
   }
 
   /// Further arguments go to each.
-  template <typename... Arguments>
-  Vector forward(Vector x, Arguments&&... arguments) {
+  template <typename X, typename... Arguments>
+  X forward(X x, Arguments&&... arguments) {
     for (Each& each : each_) x = each(x, arguments...);
     return x;
   }

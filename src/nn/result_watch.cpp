@@ -4,16 +4,13 @@
 
 #include <utility>
 
+#include "riesz/nn/call_state.h"
+
 namespace riesz::detail {
-namespace {
 
-thread_local ResultWatch* innermost = nullptr;
+ResultWatch::ResultWatch() : outer_(std::exchange(call_state().result_watch, this)) {}
+ResultWatch::~ResultWatch() { call_state().result_watch = outer_; }
 
-}  // namespace
-
-ResultWatch::ResultWatch() : outer_(std::exchange(innermost, this)) {}
-ResultWatch::~ResultWatch() { innermost = outer_; }
-
-ResultWatch* ResultWatch::current() { return innermost; }
+ResultWatch* ResultWatch::current() { return call_state().result_watch; }
 
 }  // namespace riesz::detail

@@ -132,7 +132,10 @@ std::vector<Config> layouts_of(int workers) {
     config.pipeline.schedule = schedules[i];
     config.train.micro_batches = i == 3 ? pp : 2;
     config.model.tied = i > 1;
-    if (i == 1 || i == 2) config.model.kind = i == 1 ? "gptj" : "llama", config.model.width = 12;
+    const std::vector<const char*> kinds{"gpt2", "gptj", "llama", "mixtral"};
+    config.model.kind = kinds[i];
+    if (i > 0) config.model.width = 12;
+    if (i == 3) config.model.layers = 3;  // with what is before and behind them as many as there are stages
     check_config(config, workers);
     all.push_back(config);
   }

@@ -68,6 +68,14 @@ Config llama(Config config) {
   return config;
 }
 
+/// With experts in the place of the MLP.
+Config mixtral(Config config) {
+  config = llama(std::move(config));
+  config.model.kind = "mixtral";
+  config.model.experts = 3;
+  return config;
+}
+
 /// Layouts that this number of workers makes; of 8, those that fewer do not make.
 std::vector<std::pair<std::string, Config>> configurations() {
   if (Runtime::size() == 8) return {{"2.5d", sized("2.5d")}, {"3d", sized("3d")}};
@@ -82,6 +90,8 @@ std::vector<std::pair<std::string, Config>> configurations() {
   all.emplace_back("blocks run again", sized("1d")).second.layout.recompute = "blocks";
   all.emplace_back("GPT-J", sized("1d")).second.model.kind = "gptj";
   all.emplace_back("Llama", llama(sized("sp")));
+  all.emplace_back("Mixtral", mixtral(sized("1d")));
+  all.emplace_back("Mixtral in parts of sequences", mixtral(sized("sp")));
   const auto frozen = [&](const char* name, Config config, const char* patterns) {
     config.train.frozen = patterns;
     all.emplace_back(concat(name, " frozen"), std::move(config));
@@ -190,7 +200,7 @@ std::int64_t copied(const Config& config, const State& state, const Module& mode
 
 TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
   const std::array<const char*, 3> kinds{"adamw", "sgd", "adafactor"};
-  const std::array<const char*, 4> model_kinds{"gpt2", "llama", "gpt2", "gptj"};
+  const std::array<const char*, 4> model_kinds{"gpt2", "llama", "mixtral", "gptj"};
   auto next = static_cast<std::size_t>(Runtime::size());  // each number of workers begins with another
   for (const std::int64_t stage : {0, 1, 2, 3}) {
     for (const char* precision : {"fp32", "bf16"}) {
@@ -201,7 +211,7 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
       const std::string of = model_kinds[next % model_kinds.size()];
       const auto of_kind = [&](Config any) {
         any.model.kind = of;
-        return of == "llama" ? llama(any) : any;
+        return of == "llama" ? llama(any) : of == "mixtral" ? mixtral(any) : any;
       };
       const Config config = of_kind(shared(stage, precision, kind));
       const auto task = make_task(config);

@@ -41,7 +41,8 @@ Config sums_by(const std::string& kind) {
   config.model.width = 24;
   config.model.hidden = 31;
   config.model.tied = kind == "llama";
-  if (kind == "llama") config.model.key_value_heads = 2;
+  if (kind == "llama" || kind == "mixtral" || kind == "qwen2_moe") config.model.key_value_heads = 2;
+  if (kind == "mixtral" || kind == "qwen2_moe") config.model.experts = 3, config.model.balance_weight = 0.25;
   if (kind == "gptj") config.model.rotary_dims = 2;
   config.layout.dp = Runtime::size();
   return config;
@@ -55,7 +56,7 @@ TEST(Pretrained, IsOneCheckpointForAllRanks) {
 }
 
 TEST(Pretrained, ModelsOfAllKindsHaveTheirWeightsAtEveryLayout) {
-  for (const char* kind : {"gpt2", "gptj", "llama"}) {
+  for (const char* kind : {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe"}) {
     const SharedFolder folder;
     Config first = sums_by(kind);
     first.train.seed = 5;

@@ -50,6 +50,9 @@ TEST(Verify, FindsNothingWrongAtAnyKindOfLayout) {
       all.back().pipeline.schedule = schedule;
     }
   }
+  all.push_back(llama(2, 2, 2));
+  all.back().model.kind = "mixtral";
+  all.back().model.experts = 3;
   for (const Config& config : all) {
     const app::Verified verified = app::verify(config, {});
     EXPECT_TRUE(verified.right()) << verified.mesh << " " << config.pipeline.schedule << "\n"
@@ -95,7 +98,8 @@ TEST(Verify, FindsWhatIsTakenFromOneWorkersStep) {
   const Matching sizes = match(all, each_its_own());
 
   ASSERT_FALSE(sizes.faults.empty());
-  EXPECT_THAT(sizes.faults.front().what, ::testing::HasSubstr("rank 1 sends a message of another size than rank"));
+  EXPECT_THAT(sizes.faults.front().what,
+              ::testing::HasSubstr("rank 1 sends a message of another size than rank"));
   EXPECT_THAT(to_string(sizes.faults.front()), ::testing::HasSubstr(" in layer "));
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/without_values.h"
 
+#include <ATen/ops/_embedding_bag_forward_only.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/full.h>
@@ -13,6 +14,8 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
+
+#include <tuple>
 
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/thread.h"
@@ -44,7 +47,10 @@ TEST(WithoutValues, HasTheShapesAndTypesThatValuesHave) {
     const at::Tensor attended = at::scaled_dot_product_attention(x, x, x, {}, 0.0, true);
     const at::Tensor normal = at::layer_norm(attended, {8}, at::zeros({8}), at::zeros({8}));
     normal.sum().add(rows.sum()).backward();
+    const at::Tensor bags = std::get<0>(
+        at::_embedding_bag_forward_only(at::zeros({4, 3}, at::kDouble), at::arange(4), at::arange(0, 4, 2)));
     return std::vector<at::Tensor>{rows,
+                                   bags,
                                    attended,
                                    normal,
                                    x.grad(),

@@ -23,6 +23,10 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/shares.h"
 #include "riesz/nn/norm/norm.h"
+#include "riesz/nn/spatial/batch_norm.h"
+#include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/pool.h"
+#include "riesz/nn/spatial/resample.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -51,7 +55,8 @@ std::vector<at::Tensor> value_and_gradients(const std::function<Vector()>& f,
 /// nothing is new, nothing is read.
 std::vector<at::Tensor> with_gradients(const std::function<Vector()>& f, std::vector<Vector> inputs,
                                        const std::vector<Parameter>& parameters = {}) {
-  for (const Parameter& parameter : parameters) inputs.push_back(parameter.value());
+  for (const Parameter& parameter : parameters)
+    if (parameter.trained()) inputs.push_back(parameter.value());
   std::vector<at::Tensor> results = value_and_gradients(f, inputs);
   if (results.front().is_cpu()) return results;
   const HostReadsHere reads;
@@ -118,7 +123,10 @@ std::vector<at::Tensor> attended(const Space& S, const Sight& sight, at::Device 
   const Vector q = leaf_on(S, 1, device), k = leaf_on(S, 2, device), v = leaf_on(S, 3, device);
   std::vector<Vector> inputs{q, k, v};
   AttentionOptions options = sight.options;
-  if (sight.added) inputs.push_back(*(options.mask = leaf_on(M, 4, device)));
+  if (sight.added) {
+    inputs.push_back(leaf_on(M, 4, device));
+    options.mask = inputs.back();
+  }
   if (sight.hidden) options.mask = Vector(M, random_vector(M, 4).local().gt(-1).to(device));
   if (sight.seen) options.seen = Vector(keys, random_vector(keys, 4).local().gt(-1).to(device));
   if (sight.dropped) options.dropout = &drop;
@@ -251,9 +259,48 @@ std::vector<NamedRun> loss_runs() {
   return all;
 }
 
+std::vector<NamedRun> image_runs() {
+  const Space X(row(), {2, 4, 9, 6}), Y(row(), {2, 6, 9, 6}),
+      any(row(), std::vector<std::int64_t>(4, Space::any));
+  const char* const spec = "bchw,ocyx->bohw";
+  std::vector<NamedRun> all;
+  for (const int dim : {1, 2, 3}) {
+    const Space S = X.sharded(dim, "a"), T = Y.sharded(dim, "a"), open = any.sharded(dim, "a");
+    const std::string in = " in " + to_string(S);
+    for (const PaddingMode mode : {PaddingMode::zeros, PaddingMode::circular}) {
+      const ConvOptions options{.windows = {.padding = {.each = {1}, .mode = mode}, .groups = 2}};
+      all.push_back({"convolution, " + to_string(mode) + in,
+                     run_of(S, [=] { return Conv("conv", spec, S, T, {3}, options); })});
+    }
+    all.push_back({"transposed convolution" + in, run_of(T, [=] {
+                     return ConvTranspose("up", "bohw,ocyx->bchw", T, S, {3},
+                                          {.windows = {.padding = {.each = {1}}}});
+                   })});
+    all.push_back({"max pool" + in, run_of(S, [=] { return MaxPool("pool", S, open, {{3}, {2}, {1}}); })});
+    all.push_back({"mean pool" + in, run_of(S, [=] {
+                     return AvgPool("pool", S, open, {{3}, {2}, {1}}, {false});
+                   })});
+    all.push_back({"adaptive pool" + in, run_of(S, [=] {
+                     return AdaptiveAvgPool("pool", S, Space(row(), {2, 4, 5, 4}).sharded(dim, "a"));
+                   })});
+    all.push_back(
+        {"up-sampling" + in, run_of(S, [=] { return Upsample("up", S, enlarged(S, 2), Sampling::linear); })});
+    all.push_back(
+        {"padding" + in, run_of(S, [=] { return Pad("pad", S, open, {2}, {1}, PaddingMode::reflect); })});
+    all.push_back({"group norm" + in, run_of(S, [=] { return GroupNorm("norm", 2, S); })});
+    all.push_back({"instance norm" + in, run_of(S, [=] { return InstanceNorm("norm", S); })});
+    all.push_back({"batch norm" + in, [=](at::Device device) {
+                     const ContextScope context({.training = true});
+                     return run_of(S, [=] { return BatchNorm("norm", S); })(device);
+                   }});
+  }
+  return all;
+}
+
 std::vector<NamedRun> layer_runs() {
   std::vector<NamedRun> all;
-  for (const auto& some : {linear_runs(), norm_and_embedding_runs(), attention_runs(), loss_runs()})
+  for (const auto& some :
+       {linear_runs(), norm_and_embedding_runs(), attention_runs(), loss_runs(), image_runs()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -19,6 +19,7 @@ std::vector<NamedRun> linear_runs();
 std::vector<NamedRun> norm_and_embedding_runs();
 std::vector<NamedRun> attention_runs();
 std::vector<NamedRun> loss_runs();
+std::vector<NamedRun> image_runs();
 
 /// All of them.
 std::vector<NamedRun> layer_runs();

@@ -175,7 +175,7 @@ TEST(TrainingThere, CountsTheTimeOfTheDevice) {
   adding.config.train.eval_every = 1;
   const auto logits = adding.model.logits;
   adding.model.logits = [&](const Vector& x) {
-    const Vector y = logits(x);
+    Predictions y = logits(x);
     if (ContextScope::current()->training)
       pretend::stream(pretend::current_stream()).add([] {
         std::this_thread::sleep_for(std::chrono::duration<double>(kSeconds));

@@ -48,7 +48,7 @@ class AdaptedByLetters : public Layer<AdaptedByLetters> {
 };
 
 /// Of which only the adapters and the head are trained.
-template <typename Branches, Role rank>
+template <typename Branches, const Role& rank>
 class Rows : public Layer<Rows<Branches, rank>> {
  public:
   Rows(const Layout& layout, const LlamaConfig& sizes)

@@ -42,6 +42,30 @@ const std::string kLlama = R"({
   "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 49152
 })";
 
+/// Mixtral 8x7B's.
+const std::string kMixtral = R"({
+  "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1, "eos_token_id": 2,
+  "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
+  "max_position_embeddings": 32768, "model_type": "mixtral", "num_attention_heads": 32,
+  "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 8,
+  "output_router_logits": false, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
+  "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
+  "torch_dtype": "bfloat16", "transformers_version": "4.36.0.dev0", "use_cache": true, "vocab_size": 32000
+})";
+
+/// Qwen1.5-MoE-A2.7B's.
+const std::string kQwen2Moe = R"({
+  "architectures": ["Qwen2MoeForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
+  "decoder_sparse_step": 1, "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 2048,
+  "initializer_range": 0.02, "intermediate_size": 5632, "max_position_embeddings": 8192,
+  "max_window_layers": 21, "model_type": "qwen2_moe", "moe_intermediate_size": 1408,
+  "norm_topk_prob": false, "num_attention_heads": 16, "num_experts": 60, "num_experts_per_tok": 4,
+  "num_hidden_layers": 24, "num_key_value_heads": 16, "output_router_logits": false, "rms_norm_eps": 1e-06,
+  "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001, "shared_expert_intermediate_size": 5632,
+  "sliding_window": 32768, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
+  "transformers_version": "4.39.0.dev0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936
+})";
+
 std::string with(std::string config, const std::string& key_and_value) {
   return config.replace(config.rfind('}'), 1, ", " + key_and_value + "}");
 }
@@ -65,6 +89,26 @@ TEST(Configs, AreRead) {
   EXPECT_EQ(llama.rotary_scaling, (RotaryScaling{32, 1, 4, 8192}));
   EXPECT_TRUE(llama.tied);
   EXPECT_EQ(llama.activation, "silu");
+  const models::MixtralConfig mixtral = models::mixtral_config(kMixtral);
+  EXPECT_EQ(models::config_json(mixtral), models::config_json(models::MixtralConfig{}));
+  EXPECT_EQ(mixtral.experts, 8);
+  EXPECT_EQ(mixtral.experts_per_token, 2);
+  EXPECT_EQ(mixtral.balance_weight, 0.02);
+  EXPECT_EQ(mixtral.hidden, 14336);
+  const models::MixtralConfig said_less = models::mixtral_config(
+      R"({"model_type": "mixtral", "num_hidden_layers": 1, "num_attention_heads": 16, "hidden_size": 32,
+          "intermediate_size": 9, "vocab_size": 5, "max_position_embeddings": 6})");
+  EXPECT_EQ(said_less.key_value_heads, 8);
+  EXPECT_EQ(said_less.rotary_base, 1e6);
+  EXPECT_EQ(said_less.epsilon, 1e-5);
+  EXPECT_EQ(said_less.balance_weight, 0.001);
+
+  const models::Qwen2MoeConfig qwen = models::qwen2_moe_config(kQwen2Moe);
+  EXPECT_EQ(models::config_json(qwen), models::config_json(models::Qwen2MoeConfig{}));
+  EXPECT_EQ(qwen.hidden, 5632);
+  EXPECT_EQ(qwen.expert_hidden, 1408);
+  EXPECT_TRUE(qwen.attention_bias && !qwen.output_bias && !qwen.renormalise);
+
   const std::string newer =
       R"({"model_type": "llama", "num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 8,
           "intermediate_size": 9, "vocab_size": 5, "max_position_embeddings": 6,
@@ -84,6 +128,12 @@ TEST(Configs, ComeBackAsTheyWere) {
   same(models::GptJConfig{.width = 64, .rotary_dims = 4, .activation = "relu"}, models::gpt_j_config);
   same(models::llama_config(kLlama), models::llama_config);
   same(models::LlamaConfig{.head_width = 6, .attention_bias = true, .tied = false}, models::llama_config);
+  models::MixtralConfig mixtral;
+  mixtral.experts = 5, mixtral.experts_per_token = 3, mixtral.balance_weight = 0.25, mixtral.tied = true;
+  same(mixtral, models::mixtral_config);
+  models::Qwen2MoeConfig qwen;
+  qwen.renormalise = true, qwen.attention_bias = false, qwen.expert_hidden = 9, qwen.experts = 5;
+  same(qwen, models::qwen2_moe_config);
   same(models::VitConfig{.labels = 10, .dropout = 0.1, .qkv_bias = false}, models::vit_config);
 }
 
@@ -140,6 +190,8 @@ TEST(Configs, NameTheKeyTheValueAndTheRangeThatItIsOutOf) {
                  {"num_hidden_layers", "num_attention_heads", "num_key_value_heads", "hidden_size",
                   "head_dim", "intermediate_size", "vocab_size", "max_position_embeddings"},
                  no_size, from_1);
+  expect_refused(kMixtral, {"num_local_experts", "num_experts_per_tok"}, no_size, from_1 + "4096");
+  expect_refused(kMixtral, {"router_aux_loss_coef"}, {"-1", "\"0.1\"", "1e+300"}, "a number from 0 to 1");
   expect_refused(vit,
                  {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size",
                   "image_size", "patch_size", "num_channels", "num_labels"},
@@ -228,6 +280,23 @@ TEST(Configs, RefuseWhatNoModelHereDoes) {
   EXPECT_ERROR(llama_config(with(plain, R"("rope_scaling": {"factor": 2})")), "rope_scaling.factor is 2");
   EXPECT_ERROR(llama_config(with(kLlama, R"("sliding_window": 4096)")),
                "does not know sliding_window = 4096");
+  EXPECT_ERROR(mixtral_config(with(kMixtral, R"("sliding_window": 4096)")),
+               "sliding_window is 4096; this mixtral has it as null");
+  EXPECT_ERROR(mixtral_config(with(kMixtral, R"("router_jitter_noise": 0.1)")),
+               "router_jitter_noise is 0.1; this mixtral has it as 0.0");
+  EXPECT_ERROR(mixtral_config(with(kMixtral, R"("num_experts_per_tok": 9)")), "9 experts per token, of 8");
+  EXPECT_ERROR(mixtral_config(with(kMixtral, R"("mlp_bias": true)")), "does not know mlp_bias = true");
+  EXPECT_ERROR(qwen2_moe_config(with(kQwen2Moe, R"("decoder_sparse_step": 2)")),
+               "decoder_sparse_step is 2; this qwen2_moe has it as 1");
+  EXPECT_ERROR(qwen2_moe_config(with(kQwen2Moe, R"("mlp_only_layers": [3])")), "mlp_only_layers is [3]");
+  EXPECT_ERROR(qwen2_moe_config(with(kQwen2Moe, R"("use_sliding_window": true)")),
+               "use_sliding_window is true");
+  EXPECT_ERROR(config_json([] {
+                 LlamaConfig llama;
+                 llama.attention_bias = true, llama.output_bias = false;
+                 return llama;
+               }()),
+               "all biases or none");
   EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary": false)")), "rotary is false");
   EXPECT_ERROR(gpt_j_config(with(config_json(GptJConfig{}), R"("rotary_dim": null)")),
                "rotary_dim is missing");

@@ -220,9 +220,12 @@ TEST(MinGptLayouts, EveryOperandMayLieAnywhere) {
 
 TEST(MinGptLayouts, SayWhichAxesTheyKnow) {
   const Partition mesh = Partition::simulated(4).grid({{"dp", 2}, {"mp", 2}});
-  EXPECT_ERROR(spaces::one_d(mesh), "spaces::one_d", "has an axis mp", "does not use");
+  const Roles roles = kOdd.config.roles();
+  EXPECT_ERROR(ModelSpaces(spaces::one_d(mesh), roles), "spaces::one_d", "has an axis mp", "does not use");
   const Partition split = Partition::simulated(4).grid({{"tp", 2}, {"sp", 2}});
-  EXPECT_ERROR(spaces::two_d(split), "spaces::two_d", "has an axis tp");
+  EXPECT_ERROR(spaces::two_d(split), "spaces::two_d", "an axis sp, but the sequence is whole");
+  const Partition rows = Partition::simulated(4).grid({{"tp", 2}, {"row", 2}});
+  EXPECT_ERROR(ModelSpaces(spaces::two_d(rows), roles), "spaces::two_d", "has an axis tp");
   EXPECT_ERROR(spaces::sequence_parallel(split), "an axis sp, but the sequence is whole", "Sequence::ring");
 }
 

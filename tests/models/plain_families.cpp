@@ -10,15 +10,21 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/one_hot.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/rms_norm.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/topk.h>
+#include <ATen/ops/zeros_like.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <string>
+#include <vector>
 
 namespace riesz::plain {
 namespace {
@@ -90,6 +96,66 @@ at::Tensor turned_halves(const at::Tensor& x, const models::LlamaConfig& config)
       -1);
 }
 
+/// Experts, each applied to all tokens, and its results weighted by 0 where they were not chosen.
+struct Mixture {
+  Family of;
+  models::RoutedSizes sizes;
+  std::array<std::string, 3> names;     // of the weights of an expert: gate, up and down
+  std::vector<at::Tensor> router = {};  // logits of (B·T, E), by layer
+
+  at::Tensor mixed(const std::string& path, const at::Tensor& m, bool renormalise) {
+    const at::Tensor rows = m.flatten(0, 1);
+    router.push_back(of.linear(path + "gate", rows));
+    const at::Tensor p = router.back().softmax(-1);
+    auto [top, chosen] = at::topk(p, sizes.experts_per_token, -1);
+    if (renormalise) top = top / top.sum(-1, true);
+    const at::Tensor gates = at::zeros_like(p).scatter(1, chosen, top);
+    at::Tensor y = at::zeros_like(rows);
+    for (std::int64_t e = 0; e < sizes.experts; ++e) {
+      const std::string expert = path + "experts." + std::to_string(e) + ".";
+      const at::Tensor inner =
+          at::silu(of.linear(expert + names[0], rows)) * of.linear(expert + names[1], rows);
+      y = y + gates.narrow(1, e, 1) * of.linear(expert + names[2], inner);
+    }
+    return y.view_as(m);
+  }
+
+  /// As `load_balancing_loss_func` in transformers: over the tokens of all layers.
+  at::Tensor balance() const {
+    const at::Tensor p = at::cat(router).softmax(-1);
+    const at::Tensor chosen = std::get<1>(at::topk(p, sizes.experts_per_token, -1));
+    const at::Tensor tokens = at::one_hot(chosen, sizes.experts).to(at::kDouble).mean(0);  // (k, E)
+    const at::Tensor loss = (tokens * p.mean(0)).sum() * static_cast<double>(sizes.experts);
+    return sizes.balance_weight * loss;
+  }
+};
+
+/// A Llama whose MLP, of block `h` and of what its norm gives, is given.
+template <typename Mlp>
+at::Tensor like_llama(const models::LlamaConfig& config, const Weights& weights, const at::Tensor& ids,
+                      const Mlp& mlp) {
+  const Family of{weights};
+  const auto norm = [&](const std::string& name, const at::Tensor& x) {
+    return at::rms_norm(x, {config.width}, weights.at(name + ".weight"), config.epsilon);
+  };
+  at::Tensor x = at::embedding(weights.at("model.embed_tokens.weight"), ids);
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string h = "model.layers." + std::to_string(layer);
+    const at::Tensor n = norm(h + ".input_layernorm", x);
+    const std::int64_t shared = config.heads / config.key_value_heads;
+    const at::Tensor q = heads_of(of.linear(h + ".self_attn.q_proj", n), config.heads);
+    const at::Tensor k = heads_of(of.linear(h + ".self_attn.k_proj", n), config.key_value_heads);
+    const at::Tensor v = heads_of(of.linear(h + ".self_attn.v_proj", n), config.key_value_heads);
+    const at::Tensor y =
+        attend_plainly(turned_halves(q, config), turned_halves(k, config).repeat_interleave(shared, 1),
+                       v.repeat_interleave(shared, 1), true);
+    x = x + of.linear(h + ".self_attn.o_proj", y);
+    x = x + mlp(h, norm(h + ".post_attention_layernorm", x));
+  }
+  const at::Tensor& head = weights.at(config.tied ? "model.embed_tokens.weight" : "lm_head.weight");
+  return at::linear(norm("model.norm", x), head);
+}
+
 }  // namespace
 
 at::Tensor gpt_j(const models::GptJConfig& config, const Weights& weights, const at::Tensor& ids) {
@@ -110,27 +176,31 @@ at::Tensor gpt_j(const models::GptJConfig& config, const Weights& weights, const
 
 at::Tensor llama(const models::LlamaConfig& config, const Weights& weights, const at::Tensor& ids) {
   const Family of{weights};
-  const auto norm = [&](const std::string& name, const at::Tensor& x) {
-    return at::rms_norm(x, {config.width}, weights.at(name + ".weight"), config.epsilon);
-  };
-  at::Tensor x = at::embedding(weights.at("model.embed_tokens.weight"), ids);
-  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    const std::string h = "model.layers." + std::to_string(layer);
-    const at::Tensor n = norm(h + ".input_layernorm", x);
-    const std::int64_t shared = config.heads / config.key_value_heads;
-    const at::Tensor q = heads_of(of.linear(h + ".self_attn.q_proj", n), config.heads);
-    const at::Tensor k = heads_of(of.linear(h + ".self_attn.k_proj", n), config.key_value_heads);
-    const at::Tensor v = heads_of(of.linear(h + ".self_attn.v_proj", n), config.key_value_heads);
-    const at::Tensor y =
-        attend_plainly(turned_halves(q, config), turned_halves(k, config).repeat_interleave(shared, 1),
-                       v.repeat_interleave(shared, 1), true);
-    x = x + of.linear(h + ".self_attn.o_proj", y);
-    const at::Tensor m = norm(h + ".post_attention_layernorm", x);
+  return like_llama(config, weights, ids, [&](const std::string& h, const at::Tensor& m) {
     const at::Tensor gate = at::silu(of.linear(h + ".mlp.gate_proj", m));
-    x = x + of.linear(h + ".mlp.down_proj", gate * of.linear(h + ".mlp.up_proj", m));
-  }
-  const at::Tensor& head = weights.at(config.tied ? "model.embed_tokens.weight" : "lm_head.weight");
-  return at::linear(norm("model.norm", x), head);
+    return of.linear(h + ".mlp.down_proj", gate * of.linear(h + ".mlp.up_proj", m));
+  });
+}
+
+Predictions mixtral(const models::MixtralConfig& config, const Weights& weights, const at::Tensor& ids) {
+  Mixture mixture{{weights}, config, {"w1", "w3", "w2"}};
+  const at::Tensor logits = like_llama(config, weights, ids, [&](const std::string& h, const at::Tensor& m) {
+    return mixture.mixed(h + ".block_sparse_moe.", m, true);
+  });
+  return {logits, mixture.balance()};
+}
+
+Predictions qwen2_moe(const models::Qwen2MoeConfig& config, const Weights& weights, const at::Tensor& ids) {
+  const Family of{weights};
+  Mixture mixture{of, config, {"gate_proj", "up_proj", "down_proj"}};
+  const at::Tensor logits = like_llama(config, weights, ids, [&](const std::string& h, const at::Tensor& m) {
+    const std::string shared = h + ".mlp.shared_expert";
+    const at::Tensor inner =
+        at::silu(of.linear(shared + ".gate_proj", m)) * of.linear(shared + ".up_proj", m);
+    const at::Tensor open = of.linear(shared + "_gate", m).sigmoid();
+    return mixture.mixed(h + ".mlp.", m, config.renormalise) + open * of.linear(shared + ".down_proj", inner);
+  });
+  return {logits, mixture.balance()};
 }
 
 at::Tensor vit(const models::VitConfig& config, const Weights& weights, const at::Tensor& images) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "expect_attention.h"
 #include "riesz/nn/attention/rotary.h"
 #include "riesz/nn/layers/linear.h"
+#include "riesz/nn/model_cache.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/testing/error.h"
@@ -43,6 +45,11 @@ std::vector<Layout> layouts() {
   return {spaces::one_d(tp), spaces::sequence_parallel(tp), spaces::ulysses(sp), spaces::ring(sp)};
 }
 
+/// Does it shard sequences where attention is computed?
+bool is_ring(const Layout& layout) {
+  return !ModelSpaces(layout, roles()).attending("bthd").shards(1).empty();
+}
+
 /// (B, T, C) → (B, T, C), of grouped heads, each at its position.
 class Block : public Layer<Block> {
  public:
@@ -50,7 +57,7 @@ class Block : public Layer<Block> {
       : Layer("", spaces), attend(*this, "attend", options) {}
 
   Vector forward(const Vector& x, KeyValueCache* cache = nullptr) {
-    const RotaryOptions from{.offset = cache != nullptr ? cache->positions() : 0};
+    const RotaryOptions from{.offset = cache != nullptr ? cache->positions() : first_position()};
     return o(attend(rotary(q(x), from), rotary(k(x), from), v(x), AttentionCall{.cache = cache}));
   }
   std::string describe() const override { return ""; }
@@ -81,7 +88,7 @@ TEST(AttentionLayer, GeneratesWithACacheWhatTheWholeForwardGives) {
       block.initialise(1, at::kDouble);
       const Space X = block.spaces().stream("btc");
       EXPECT_TRUE(means(block(distribute(X.with_shape({B, T, C}), x)), expected));
-      if (layout.sequence == Sequence::ring) continue;
+      if (is_ring(layout)) continue;
       KeyValueCache cache(0, window);
       for (const std::int64_t n : {3, 1, 1, 2, 1}) {
         const std::int64_t before = cache.positions();
@@ -90,6 +97,55 @@ TEST(AttentionLayer, GeneratesWithACacheWhatTheWholeForwardGives) {
         EXPECT_EQ(cache.keys().space().shape()[1], window ? std::min(before, *window - 1) + n : before + n);
       }
     }
+  }
+}
+
+/// A model's cache: each layer's part of it, copied and cleared as one, and left alone by what is not causal.
+TEST(AttentionLayer, KeepsItsPositionsInTheModelsCache) {
+  const at::NoGradGuard guard;
+  const at::Tensor x = draws({B, T, C}, 1);
+  const AttentionLayerOptions options{.keys = "btgd", .causal = true};
+  const at::Tensor expected = alone(options, x);
+  for (const Layout& layout : layouts()) {
+    if (is_ring(layout)) continue;
+    SCOPED_TRACE(layout.name);
+    Block block(ModelSpaces(layout, roles()), options), open(ModelSpaces(layout, roles()), {.keys = "btgd"});
+    block.initialise(1, at::kDouble), open.initialise(1, at::kDouble);
+    const Space X = block.spaces().stream("btc");
+    const auto next = [&](Block& of, ModelCache& cache, std::int64_t n) {
+      const std::int64_t before = cache.positions();
+      const CacheScope scope(cache, n);
+      return of(distribute(X.with_shape({B, n, C}), x.narrow(1, before, n)));
+    };
+    ModelCache cache(4);
+    EXPECT_TRUE(means(next(block, cache, 3), expected.narrow(1, 0, 3)));
+    ModelCache beam = cache;
+    for (ModelCache* each : {&cache, &beam})
+      for (const std::int64_t at : {3, 4})
+        EXPECT_TRUE(means(next(block, *each, 1), expected.narrow(1, at, 1)));
+    cache.clear();
+    EXPECT_EQ(cache.positions(), 0);
+    EXPECT_TRUE(means(next(block, cache, 4), expected.narrow(1, 0, 4)));
+    EXPECT_EQ(cache.positions(), 4);
+    EXPECT_EQ(first_position(), 0);
+
+    ModelCache unused;
+    const Vector alone_open = open(distribute(X.with_shape({B, 2, C}), x.narrow(1, 0, 2)));
+    EXPECT_TRUE(means(next(open, unused, 2), full_tensor(alone_open)));
+
+    ModelCache broken;
+    EXPECT_THROW(
+        {
+          const CacheScope scope(broken, 2);
+          block(distribute(X.with_shape({B, 2, C}), x.narrow(1, 0, 2)));
+          throw std::runtime_error("the call ends early");
+        },
+        std::runtime_error);
+    EXPECT_ERROR(next(block, broken, 2),
+                 "Attention attend: its part of the ModelCache has 2 positions, but the "
+                 "calls so far had 0");
+    broken.clear();
+    EXPECT_TRUE(means(next(block, broken, 2), expected.narrow(1, 0, 2)));
   }
 }
 
@@ -128,7 +184,7 @@ TEST(AttentionLayer, TakesProjectionsInOne) {
         block.attend(distribute(Q, parts[0]), distribute(Q, parts[1]), distribute(Q, parts[2]), call);
     const at::Tensor whole = full_tensor(apart);
     EXPECT_TRUE(means(block.attend(distribute(X.with_shape({3, B, T, H, D}), qkv), call), whole));
-    if (layout.sequence == Sequence::ring) continue;
+    if (is_ring(layout)) continue;
     const at::Tensor one_by_one =
         full_tensor(block.attend(distribute(Q, parts[0]), distribute(Q, parts[1]), distribute(Q, parts[2])));
     KeyValueCache cache(2, 9);

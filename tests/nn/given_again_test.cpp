@@ -303,7 +303,8 @@ TEST(GivenAgain, AnEditOfItChangesNothingThatWasRead) {
 
   at::Tensor y, read;
   {
-    const Vector x = maker.make(maker.of);  // written to before it is read, and let go of: kept as it was read
+    const Vector x =
+        maker.make(maker.of);  // written to before it is read, and let go of: kept as it was read
     {
       const at::NoGradGuard no_gradient;
       x.local().add_(1);

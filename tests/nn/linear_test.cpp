@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/layers/linear.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
@@ -170,6 +171,24 @@ TEST(Linear, LivesOnThePartitionOfItsWeight) {
         Linear linear("linear", "bi,oi->bo", X, W, Y, {});
         expect_dense(linear, "bi,oi->bo", X);
       }
+    }
+  }
+}
+
+TEST(Linear, UsesAnothersWeightWhereItsOptionsGiveOne) {
+  const at::NoGradGuard guard;
+  for (const Partition& mesh : meshes()) {
+    const Space X = lay(Space(mesh, {5, 4}), "0:dp"), Y = lay(Space(mesh, {5, 7}), "0:dp 1:tp");
+    Linear owner("owner", "bi,io->bo", X, Y);
+    owner.initialise(3, at::kDouble);
+    const at::Tensor w = draws({4, 7}, 1), x = draws({5, 4}, 2);
+    set(owner.weight(), w);
+    const LinearOptions tied{.bias = false, .weight = &owner.weight()};
+    Linear between("between", "bi,io->bo", X, Y, tied);
+    Linear told("told", "bi,io->bo", X, owner.weight().space(), Y, tied);
+    for (Linear* each : {&between, &told}) {
+      EXPECT_TRUE(each->parameters().empty());
+      EXPECT_TRUE(means((*each)(distribute(X, x)), at::einsum("bi,io->bo", {x, w})));
     }
   }
 }

@@ -40,7 +40,7 @@ at::Tensor to_floats(const at::Tensor& x) {
     using Number = decltype(number);
     detail::for_each_row(
         x.size(0), x.size(1),
-        Converted<Number, float>{x.const_data_ptr<Number>(), y.mutable_data_ptr<float>(), x.size(1)});
+        Converted<Number, float>{detail::numbers_of<Number>(x), y.mutable_data_ptr<float>(), x.size(1)});
   });
   return y;
 }
@@ -51,7 +51,29 @@ at::Tensor from_floats(const at::Tensor& x, at::ScalarType type) {
     using Number = decltype(number);
     detail::for_each_row(
         x.size(0), x.size(1),
-        Converted<float, Number>{x.const_data_ptr<float>(), y.mutable_data_ptr<Number>(), x.size(1)});
+        Converted<float, Number>{x.const_data_ptr<float>(), detail::numbers_to<Number>(y), x.size(1)});
+  });
+  return y;
+}
+
+/// The same, one number after another, as a thread of a device has them.
+at::Tensor each_to_float(const at::Tensor& x) {
+  at::Tensor y = at::empty(x.sizes(), at::kFloat);
+  detail::for_stored(x.scalar_type(), [&](auto number) {
+    const auto* const from = detail::numbers_of<decltype(number)>(x);
+    auto* const to = y.mutable_data_ptr<float>();
+    for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = kernels::widened(from[i]);
+  });
+  return y;
+}
+
+at::Tensor each_from_float(const at::Tensor& x, at::ScalarType type) {
+  at::Tensor y = at::empty(x.sizes(), type);
+  detail::for_stored(type, [&](auto number) {
+    using Number = decltype(number);
+    const auto* const from = x.const_data_ptr<float>();
+    auto* const to = detail::numbers_to<Number>(y);
+    for (std::int64_t i = 0; i < x.numel(); ++i) to[i] = kernels::narrowed<Number>(from[i]);
   });
   return y;
 }
@@ -69,6 +91,7 @@ TEST(StoredNumbers, AreLibTorchsFromEachHalf) {
     EXPECT_TRUE(are_same(to_floats(x), x.to(at::kFloat))) << type;
     const at::Tensor short_rows = x.reshape({-1, 1});
     EXPECT_TRUE(are_same(to_floats(short_rows), short_rows.to(at::kFloat))) << type;
+    EXPECT_TRUE(are_same(each_to_float(x), x.to(at::kFloat))) << type;
   }
 }
 
@@ -89,6 +112,7 @@ TEST(StoredNumbers, AreRoundedToHalvesAsByLibTorch) {
     EXPECT_TRUE(are_same(from_floats(all, type), all.to(type))) << type;
     const at::Tensor odd = all.reshape({-1}).narrow(0, 5, 100003).view({1, -1});
     EXPECT_TRUE(are_same(from_floats(odd, type), odd.to(type))) << type;
+    EXPECT_TRUE(are_same(each_from_float(all, type), all.to(type))) << type;
   }
 }
 

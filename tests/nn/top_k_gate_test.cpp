@@ -5,6 +5,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@
 #include "plain_experts.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/experts/gate_balance.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/primitives/backward.h"
@@ -180,6 +182,38 @@ TEST(TopKGate, MovesItsBiasTowardsAnEvenLoad) {
       EXPECT_FALSE(gate.parameters()[0].trained());
       EXPECT_TRUE(means(gate.parameters()[0].get(), plain.bias));
     }
+  });
+}
+
+/// The balance of two gates together is that of one gate of all their tokens.
+TEST(GateBalance, IsThatOfTheTokensOfAllGates) {
+  for_each_grid(Partition::world(), [](const Partition& grid) {
+    for (const Score score : {Score::softmax, Score::sigmoid}) {
+      const GateOptions options{.k = 2, .score = score, .balance = Balance::over_gates};
+      TopKGate gate("gate", grid, kExperts, options);
+      const std::vector<std::int64_t> shape{kRows, kLength, kExperts};
+      const at::Tensor one = draws(shape, 5).requires_grad_(), two = draws(shape, 6).requires_grad_();
+      plain::Gate plain = plainly(options);
+      plain.balance = "all", plain.balance_weight = 2;  // times k, for it is divided by k there
+      const at::Tensor all =
+          plain::gated(plain, at::cat({one.view({-1, kExperts}), two.view({-1, kExperts})})).loss;
+      (3 * all).backward();
+
+      const Vector x = leaf(logits_on(grid), one.detach()), y = leaf(cut_otherwise(grid), two.detach());
+      Chain chain;
+      const GateBalance balance = GateBalance::none(kExperts, x) + gate(x) + gate(y);
+      const Vector loss = balance.loss(2, options.k);
+      EXPECT_TRUE(means(loss, all.detach()));
+      EXPECT_FALSE(loss.is_constant());
+      backward({loss}, {distribute(dual(loss.space()), at::zeros({}, at::kDouble).fill_(3))});
+      EXPECT_TRUE(means(gradient(x), one.grad()));
+      EXPECT_TRUE(means(gradient(y), two.grad()));
+    }
+    TopKGate other("gate", grid, kExperts, {.k = 2, .balance = Balance::all_choices});
+    const Chain chain;
+    const Routing routing = other(leaf(logits_on(grid), draws({kRows, kLength, kExperts}, 5)));
+    EXPECT_TRUE(routing.probability.is_constant() && routing.load.is_constant());
+    EXPECT_TRUE(means(routing.load, routing.statistics.load));
   });
 }
 

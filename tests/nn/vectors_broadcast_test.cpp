@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -60,6 +61,35 @@ TEST(Broadcast, IsTorchsFromAnyPlacementBesideAny) {
         },
         op.name == "div" ? 1e-10 : 1e-12);
   }
+}
+
+TEST(Broadcast, ExpandsFromAnyPlacementIntoAny) {
+  RandomSpaces random(static_cast<std::uint64_t>(3 + Partition::world().size()));
+  const std::vector<std::pair<std::string, std::vector<std::int64_t>>> shapes{
+      {"c", {5}}, {"tc", {3, 5}}, {"b", {4}}, {"", {}}, {"btc", {4, 3, 5}}};
+  int expanded = 0;
+  for (int i = 0; i < 40; ++i) {
+    const Partition grid = random.grid(some_workers(random));
+    const Space Y = any_lay_out(random, Space(grid, {4, 3, 5}));
+    const auto& [indices, shape] = shapes[static_cast<std::size_t>(random.any_of(5))];
+    const Space W = any_lay_out(random, Space(grid, shape));
+    bool partial = has_terms_of_a_split(Y);
+    for (const Axis& axis : grid.axes()) partial = partial || Y.placement(axis.name) == Placement::Partial;
+    if (partial) continue;
+    ++expanded;
+    SCOPED_TRACE("expand of \"" + indices + "\"");
+    expect_as_global(
+        {W}, [&](const std::vector<Vector>& x) { return expand(x[0], indices, Y, "btc"); },
+        [&](const std::vector<at::Tensor>& x) {
+          std::vector<std::int64_t> view{1, 1, 1};
+          for (std::size_t dim = 0; dim < indices.size(); ++dim)
+            view[std::string("btc").find(indices[dim])] = shape[dim];
+          return x[0].view(view).expand({4, 3, 5});
+        });
+  }
+  EXPECT_GT(expanded, 4);
+  const Space Y = Space(Partition::simulated(2), {4, 3, 5}).partial("world");
+  EXPECT_ERROR(expand(Vector(Space(Partition::simulated(2), {5}), at::ones({5})), "c", Y, "btc"), "expand");
 }
 
 TEST(Broadcast, ReadsFromAnotherPartition) {

@@ -45,7 +45,7 @@ class TwoUses : public Layer<TwoUses> {
 
   std::int64_t width_;
   Linear first_;
-  Linear second_{*this, "second", "bc,cf->bf", first_.weight(), {.bias = false}};
+  Linear second_{*this, "second", "bc,cf->bf", {.bias = false, .weight = &first_.weight()}};
 };
 
 }  // namespace riesz::testing

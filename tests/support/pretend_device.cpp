@@ -94,6 +94,9 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("view_as_complex", TORCH_FN(at::native::view_as_complex));
   // Else it is done by one whose output grows and shrinks again, which the memory of a block cannot.
   library.impl("mse_loss", torch::CppFunction::makeFromBoxedFunction<&run_on_stream>());
+  // LibTorch has kernels of these for every device, which refuse.
+  for (const char* name : {"convolution_overrideable", "convolution_backward_overrideable"})
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_stream>());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, library) {

@@ -81,6 +81,7 @@ TEST(Schema, SaysWhatAValueMustBe) {
   EXPECT_EQ(rule(*find_key("data.task")), "one of \"adder\", \"text\", \"tokens\", \"images\"");
   EXPECT_EQ(rule(*find_key("device")), "one of \"cpu\", \"cuda\"");
   EXPECT_EQ(rule(*find_key("output.folder")), "a text");
+  EXPECT_EQ(readers_text(*find_key("tf32")), "device = \"cuda\"");
 }
 
 TEST(Schema, WritesValuesAsToml) {

@@ -7,6 +7,7 @@
 #include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <exception>
 #include <map>
 #include <optional>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/reduce.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/parts.h"
 #include "riesz/train/data/adder_task.h"
@@ -139,6 +142,36 @@ TEST(TrainingStep, LeavesOutWhatPatternsMean) {
   EXPECT_ERROR(TrainingStep(config, model), "train.frozen", "\"transformer.blocks\" means no parameter");
   config.train.frozen = "*";
   EXPECT_ERROR(TrainingStep(config, model), "train.frozen", "freezes the whole model");
+}
+
+/// A model's own loss is a mean over its rows, so each micro-batch has the share of its rows.
+TEST(TrainingStep, AddsTheModelsOwnLossHoweverABatchIsCut) {
+  Config config = SmallGpt::one_digit();
+  const AdderTask task(config);
+  const Batch batch = task.batch(0, config.train.batch);
+  const auto result = [&](std::int64_t parts, double weight) {
+    config.train.micro_batches = parts;
+    SmallGpt small(Runtime::size(), 1);
+    Learner model = small.model();
+    model.logits = [&](const Vector& x) -> Predictions {
+      const Vector logits = small.gpt(x);
+      if (weight == 0) return logits;
+      return {logits, weight * mean(square(logits), {}, {.all_reduce = true})};
+    };
+    return TrainingStep(config, model)(0, batch);
+  };
+  SmallGpt small(Runtime::size(), 1);
+  const Learner same = small.model();
+  double own = 0;
+  for (std::int64_t position = 0; position < 3; ++position)
+    own += predict(same, batch.inputs.narrow(1, 0, position + 1)).square().mean().item<double>() / 3;
+  const double without = result(1, 0).loss, norm = result(1, 0.5).gradient_norm;
+  EXPECT_GT(std::abs(norm - result(1, 0).gradient_norm), 1e-6);
+  for (const std::int64_t parts : {1, 2, 5}) {
+    const TrainingStep::Result with = result(parts, 0.5);
+    EXPECT_NEAR(with.loss, without + 0.5 * own, 1e-12) << parts;
+    EXPECT_NEAR(with.gradient_norm, norm, 1e-12) << parts;
+  }
 }
 
 /// In its second micro-batch, on all workers.

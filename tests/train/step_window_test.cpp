@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/testing/error.h"
+#include "riesz/train/config/load_config.h"
 
 namespace riesz {
 namespace {
@@ -31,6 +32,16 @@ TEST(StepWindow, IsRefusedWithARemedy) {
                "ends before it begins; write \"3:6\"");
   EXPECT_ERROR(profile_window(with_profile("11:12")), "train.profile = \"11:12\"",
                "begins after the last step: train.steps = 10", "; profile earlier steps, or train longer");
+}
+
+TEST(StepWindow, IsRefusedWhereRangesGoToAnotherProfiler) {
+  Config config = with_profile("3:6");
+  config.schedule.warm_up = 0;
+  check_config(config, 1);
+  config.train.nvtx = true;
+  EXPECT_ERROR(check_config(config, 1), "train.profile = \"3:6\"", "train.nvtx is true", "leave one out");
+  config.train.profile = "";
+  check_config(config, 1);
 }
 
 }  // namespace

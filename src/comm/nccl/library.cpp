@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-// NCCL itself. Compiled where nccl.h is; all else of the transport knows NCCL by functions.h alone.
+// NCCL itself, in libriesz_cuda.so: all else of the transport knows NCCL by functions.h alone.
+#include <c10/util/Exception.h>
 #include <cuda_runtime.h>
 #include <nccl.h>
 
 #include <array>
 #include <cstring>
 
-#include "riesz/comm/error.h"
 #include "riesz/comm/nccl/functions.h"
 
 namespace riesz::nccl {
@@ -64,7 +64,7 @@ std::string identity(at::Device device) {
   std::array<char, 32> address{};
   const cudaError_t result =
       cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), device.index());
-  RIESZ_CHECK(result == cudaSuccess, "the address of ", device, ": ", cudaGetErrorString(result));
+  TORCH_CHECK(result == cudaSuccess, "the address of ", device, ": ", cudaGetErrorString(result));
   return address.data();
 }
 
@@ -101,17 +101,14 @@ constexpr Functions kNccl{
     identity,
 };
 
-/// The headers that this was compiled with are of one major and minor version with the library.
-bool loaded() {
-  int version = 0;
-  RIESZ_CHECK(ncclGetVersion(&version) == ncclSuccess && version / 100 == NCCL_VERSION_CODE / 100, "NCCL ",
-              version, " is linked, where Riesz was compiled with ", NCCL_VERSION_CODE,
-              "; take a library of the same major and minor version");
-  set_functions_for(at::kCUDA, &kNccl);
-  return true;
-}
-
-const bool is_loaded = loaded();
-
 }  // namespace
 }  // namespace riesz::nccl
+
+// Of cuda/interface.h, in C.
+#define RIESZ_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
+RIESZ_CUDA_EXPORT int riesz_cuda_nccl_compiled() { return NCCL_VERSION_CODE; }
+RIESZ_CUDA_EXPORT int riesz_cuda_nccl_loaded() {
+  int version = 0;
+  return ncclGetVersion(&version) == ncclSuccess ? version : 0;
+}
+RIESZ_CUDA_EXPORT const void* riesz_cuda_nccl_functions() { return &riesz::nccl::kNccl; }

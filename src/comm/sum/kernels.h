@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "riesz/comm/kernels/stored.h"
+
 /// Sums of a block of elements, for the widest SIMD registers of the processor at hand. Private to src/comm.
 namespace riesz::kernels {
 
@@ -19,14 +21,7 @@ void add(const float* a, const float* b, std::span<std::byte* const> outs, std::
 void add(const double* a, const double* b, std::span<std::byte* const> outs, std::int64_t at,
          std::int64_t count, bool past);
 
-/// Elements of bf16 and fp16, by their bits. `widen` makes fp32 of them; `narrow` rounds fp32 to the nearest,
-/// ties to even.
-struct BFloat16 {
-  std::uint16_t bits;
-};
-struct Half {
-  std::uint16_t bits;
-};
+/// `widen` makes fp32 of elements of bf16 or fp16; `narrow` rounds fp32 to the nearest, ties to even.
 void widen(const BFloat16* x, float* out, std::int64_t count);
 void widen(const Half* x, float* out, std::int64_t count);
 void narrow(const float* x, BFloat16* out, std::int64_t count);

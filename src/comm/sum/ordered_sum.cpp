@@ -15,6 +15,7 @@
 
 #include "riesz/comm/resolved.h"
 #include "riesz/comm/sum/kernels.h"
+#include "riesz/comm/sum/sum_there.h"
 #include "riesz/comm/without_values.h"
 
 namespace riesz {
@@ -225,8 +226,19 @@ at::Tensor sum_in_memory(const std::vector<at::Tensor>& terms) {
   return sum;
 }
 
-void sum_to_by_operators(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
-  y.copy_(ordered_sum(terms));
+void sum_to_elsewhere(const std::vector<at::Tensor>& terms, const at::Tensor& y) {
+  if (has_sum_there(terms, y))
+    sum_there(terms, y);
+  else
+    y.copy_(ordered_sum(terms));
+}
+
+at::Tensor sum_elsewhere(const std::vector<at::Tensor>& terms) {
+  const at::Tensor& first = terms.front();
+  if (!has_sum_there(terms, first)) return sum_by_operators(terms);
+  at::Tensor sum = at::empty(first.sizes(), first.options());
+  sum_there(terms, sum);
+  return sum;
 }
 
 }  // namespace
@@ -237,9 +249,9 @@ at::ScalarType accumulation_type(at::ScalarType type) {
   return type == at::kBFloat16 || type == at::kHalf ? at::kFloat : type;
 }
 
-Dispatched<at::Tensor(const std::vector<at::Tensor>&)> ordered_sum_kernels{sum_in_memory, sum_by_operators};
-Dispatched<void(const std::vector<at::Tensor>&, const at::Tensor&)> ordered_sum_to_kernels{
-    sum_to_in_memory, sum_to_by_operators};
+Dispatched<at::Tensor(const std::vector<at::Tensor>&)> ordered_sum_kernels{sum_in_memory, sum_elsewhere};
+Dispatched<void(const std::vector<at::Tensor>&, const at::Tensor&)> ordered_sum_to_kernels{sum_to_in_memory,
+                                                                                           sum_to_elsewhere};
 
 at::Tensor ordered_sum(const std::vector<at::Tensor>& terms) {
   if (terms.size() == 1) return terms.front();

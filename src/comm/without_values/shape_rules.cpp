@@ -56,6 +56,13 @@ void embedding_backward(Stack* stack, std::size_t n) {
   give(stack, n, {made({argument(*stack, n, 2).toInt(), gradient.size(-1)}, gradient.scalar_type())});
 }
 
+/// Sums of rows, one for each offset; what comes with them is for another backward.
+void embedding_bag(Stack* stack, std::size_t n) {
+  const at::Tensor rows = tensor(*stack, n, 0), offsets = tensor(*stack, n, 2);
+  const at::Tensor none = made({0}, at::kLong);
+  give(stack, n, {made({offsets.numel(), rows.size(1)}, rows.scalar_type()), none, none, none});
+}
+
 void where(Stack* stack, std::size_t n) {
   const at::Tensor a = tensor(*stack, n, 1), b = tensor(*stack, n, 2);
   const Sizes both = at::infer_size(a.sizes(), b.sizes());
@@ -126,6 +133,7 @@ ShapeRule shape_rule(const c10::FunctionSchema& schema) {
       {{"aten::equal", ""}, equal},
       {{"aten::index_select", ""}, index_select},
       {{"aten::embedding_dense_backward", ""}, embedding_backward},
+      {{"aten::_embedding_bag_forward_only", ""}, embedding_bag},
       {{"aten::where", "self"}, where},
       {{"aten::where", "self_out"}, pointwise_out<3>},
       {{"aten::relu", ""}, like_the_first},

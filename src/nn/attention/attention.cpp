@@ -11,14 +11,16 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string_view>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/plan_cache.h"
 #include "riesz/nn/attention/local.h"
 #include "riesz/nn/attention/prepared.h"
 #include "riesz/nn/attention/ring_attention.h"
-#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/following_space.h"
+#include "riesz/nn/vectors/local_op.h"
+#include "riesz/nn/vectors/shape.h"
 #include "riesz/partition/space_dims.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/check_input.h"
@@ -65,6 +67,27 @@ void check_mask(const Vector& mask, const Partition& Q) {
               "; it is of booleans, which positions are seen, or of what is added to scores");
   if (mask.local().scalar_type() == at::kBool)
     check_not_partial("attention: a mask of booleans", mask.space());
+}
+
+/// The mask with all four dims, if its letters say which it has.
+std::optional<Vector> in_all_dims(const std::optional<AttentionMask>& mask) {
+  if (!mask) return std::nullopt;
+  if (mask->dims.empty()) return mask->vector;
+  constexpr std::string_view kAll = "bhts";
+  const std::vector<std::int64_t>& own = mask->vector.space().shape();
+  std::vector<std::int64_t> shape;
+  std::size_t next = 0;
+  for (const char letter : kAll) {
+    const bool has = next < mask->dims.size() && mask->dims[next] == letter;
+    shape.push_back(has && next < own.size() ? own[next] : 1);
+    next += has ? 1 : 0;
+  }
+  RIESZ_CHECK(
+      next == mask->dims.size() && next == own.size() && mask->dims.back() == 's', "attention: a mask of \"",
+      mask->dims, "\" in\n  ", to_string(mask->vector.space()),
+      "\nits letters are those of its dims, of b (batch), h (heads), t (positions of q) and s (of k), in "
+      "this order, the last one s");
+  return reshape(mask->vector, shape);
 }
 
 /// How a mask is read where these queries and keys are.
@@ -129,22 +152,24 @@ struct Masks {
   at::Tensor seen;
 
   Masks(const detail::AttentionPlan& plan, const AttentionOptions& options)
-      : added(mask_beside(plan, options.mask)), seen(seen_keys(plan, options.seen)) {}
+      : added(mask_beside(plan, in_all_dims(options.mask))), seen(seen_keys(plan, options.seen)) {}
 };
 
 /// Of K and V packed, which move together.
-at::Tensor attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
-                         const Vector& kv, const Masks& masks, const AttentionSettings& settings,
-                         bool constant) {
-  const auto& [visibility, scale, dropout] = settings;
+Vector attend_packed(const std::shared_ptr<const PreparedAttention>& prepared, const at::Tensor& q,
+                     const Vector& kv, const Masks& masks, const AttentionSettings& settings, bool constant) {
+  const Space& Q = prepared->plan.queries;
   const at::Tensor read = prepared->read_packed(kv).local();
   if (prepared->ring)
-    return detail::ring_attention(prepared, {q, read, masks.added, masks.seen, constant}, visibility, scale,
-                                  dropout);
-  if (!kv.space().partition().active()) return detail::elsewhere(kv.space(), {q, read}, constant).local();
-  const std::vector<at::Tensor> parts = at::unbind(read);
-  return detail::local_attention(*prepared, {q, parts[0], parts[1], masks.added, masks.seen}, visibility,
-                                 scale, dropout);
+    return {Q,
+            detail::ring_attention(prepared, {q, read, masks.added, masks.seen, constant},
+                                   settings.visibility, settings.scale, settings.dropout),
+            constant};
+  return detail::local_op(Q, {q, read}, constant, [&] {
+    const std::vector<at::Tensor> parts = at::unbind(read);
+    return detail::local_attention(*prepared, {q, parts[0], parts[1], masks.added, masks.seen},
+                                   settings.visibility, settings.scale, settings.dropout);
+  });
 }
 
 /// Must they move together, or take their gradients' way together?
@@ -155,7 +180,7 @@ bool moves_packed(const PreparedAttention& prepared, const Vector& k, const Vect
 
 /// Is no operand of a call anything but a constant?
 bool all_constant(const std::vector<Vector>& operands, const AttentionOptions& options) {
-  return (!options.mask || options.mask->is_constant()) &&
+  return (!options.mask || options.mask->vector.is_constant()) &&
          std::all_of(operands.begin(), operands.end(), [](const Vector& x) { return x.is_constant(); });
 }
 
@@ -167,22 +192,19 @@ Vector attention(const Vector& q, const Vector& k, const Vector& v, const Attent
   const std::shared_ptr<const PreparedAttention> prepared = detail::prepared_attention(q.space(), k.space());
   const AttentionSettings settings(options, q.space());
   const Masks masks(prepared->plan, options);
-  const bool active = q.space().partition().active(), constant = all_constant({q, k, v}, options);
+  const bool constant = all_constant({q, k, v}, options);
   if (moves_packed(*prepared, k, v)) {
     const bool of_kv = k.is_constant() && v.is_constant();
-    const at::Tensor kv = active ? at::stack({k.local(), v.local()})
-                                 : detail::elsewhere(k.space(), {k.local(), v.local()}, of_kv).local();
-    return {q.space(),
-            attend_packed(prepared, q.local(), {prepared->read_packed.domain(), kv, of_kv}, masks, settings,
-                          constant),
-            constant};
+    const Vector kv = detail::local_op(prepared->read_packed.domain(), {k.local(), v.local()}, of_kv, [&] {
+      return at::stack({k.local(), v.local()});
+    });
+    return attend_packed(prepared, q.local(), kv, masks, settings, constant);
   }
   const at::Tensor keys = prepared->read(k).local(), values = prepared->read(v).local();
-  if (!active) return detail::elsewhere(q.space(), {q.local(), keys, values}, constant);
-  return {q.space(),
-          detail::local_attention(*prepared, {q.local(), keys, values, masks.added, masks.seen},
-                                  settings.visibility, settings.scale, settings.dropout),
-          constant};
+  return detail::local_op(q.space(), {q.local(), keys, values}, constant, [&] {
+    return detail::local_attention(*prepared, {q.local(), keys, values, masks.added, masks.seen},
+                                   settings.visibility, settings.scale, settings.dropout);
+  });
 }
 
 Vector attention(const Vector& qkv, const AttentionOptions& options) {
@@ -201,7 +223,7 @@ Vector attention(const Vector& qkv, const AttentionOptions& options) {
   const bool constant = all_constant({qkv}, options);
   const auto of_packed = [&](const at::Tensor& q, const at::Tensor& kv) {
     const Vector packed(prepared->read_packed.domain(), kv, qkv.is_constant());
-    return Vector(Q, attend_packed(prepared, q, packed, masks, settings, constant), constant);
+    return attend_packed(prepared, q, packed, masks, settings, constant);
   };
   if (!Q.partition().active()) return of_packed(qkv.local(), qkv.local());
   if (moves_packed(*prepared, qkv, qkv)) {

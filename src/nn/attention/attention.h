@@ -5,11 +5,28 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "riesz/nn/attention/key_value_cache.h"
 #include "riesz/nn/layers/dropout.h"
 
 namespace riesz {
+
+/// A mask of attention, or what is added to its scores. The letters say which dims of (B, heads, T, S) the
+/// vector has: some of b, h, t and s in this order, the last one s. A mask for each head, such as T5's bias
+/// by relative positions, is AttentionMask(bias, "hts"). Without letters: (T, S), (B, T, S) or (B, heads, T,
+/// S). @throws Error, in the call of attention, where the letters are not those of the vector's dims.
+struct AttentionMask {
+  AttentionMask(Vector mask, std::string letters = "") : vector(std::move(mask)), dims(std::move(letters)) {}
+
+  template <typename F>
+  void each_vector(F&& f) {
+    f(vector);
+  }
+
+  Vector vector;
+  std::string dims;
+};
 
 /// How attention(q, k, v) weighs positions.
 struct AttentionOptions {
@@ -24,10 +41,10 @@ struct AttentionOptions {
   const Dropout* dropout = nullptr;
   /// Number of k's positions before the first of q's. Counts only if causal.
   std::int64_t offset = 0;
-  /// A mask. Numbers are added to the scores and have a gradient; booleans say which positions are seen. Its
-  /// shape is (T, S), (B, T, S) or (B, heads, T, S), in any space. In the last form B, heads and T may be 1,
-  /// which stands for all.
-  std::optional<Vector> mask = std::nullopt;
+  /// A mask. Numbers are added to the scores and have a gradient; booleans say which positions are seen. It
+  /// lies in any space. Its shape is as its letters say, or (T, S), (B, T, S) or (B, heads, T, S). In the
+  /// last form B, heads and T may be 1, which stands for all.
+  std::optional<AttentionMask> mask = std::nullopt;
   /// Which keys of each sequence are seen, such as all but padding. Booleans, or integers where 0 means
   /// unseen, of shape (B, S), in any space; best sharded as the keys are. It is gathered over the sequence,
   /// one byte a key. On a CPU no T·S mask is made for it together with causality.
@@ -80,11 +97,12 @@ struct AttentionLayerOptions {
 
 /// The options of one call of `Attention`; the call names the type, as AttentionCall{…} (see `Layer`).
 struct AttentionCall {
-  std::int64_t offset = 0;                    ///< as AttentionOptions has it; a cache knows it by itself
-  std::optional<Vector> mask = std::nullopt;  ///< likewise; with a cache S is of all positions it holds
+  std::int64_t offset = 0;  ///< as AttentionOptions has it; a cache knows it by itself
+  std::optional<AttentionMask> mask =
+      std::nullopt;                           ///< likewise; with a cache S is of all positions it holds
   std::optional<Vector> seen = std::nullopt;  ///< likewise; with a cache S is of all positions so far
   /// A cache that takes this call's keys and values and gives those of earlier calls. It lies where attention
-  /// is computed.
+  /// is computed. Where none is given, a causal layer keeps one in the call's `ModelCache`, if there is one.
   KeyValueCache* cache = nullptr;
 
   template <typename F>
@@ -94,8 +112,8 @@ struct AttentionCall {
 };
 
 /// A layer that calls attention(), in a model whose letters are roles: the layout says where it is computed.
-/// With Sequence::ring keys and values go round a ring. With Sequence::ulysses queries, keys and values are
-/// brought to whole sequences of some of the heads, and the result is brought back.
+/// Where that is another place than inside a block (`Places::attending`), as at Sequence::ulysses with whole
+/// sequences of some of the heads, queries, keys and values are brought there, and the result back.
 class Attention : public Layer<Attention> {
  public:
   Attention(Module& owner, const std::string& name, const AttentionLayerOptions& options);
@@ -110,8 +128,11 @@ class Attention : public Layer<Attention> {
   std::string describe() const override;
 
  private:
+  /// The cache of a call, or nullptr.
+  KeyValueCache* cache_of(const AttentionCall& call) const;
   /// The operands are where attention is computed.
-  Vector from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call) const;
+  Vector from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call,
+                    KeyValueCache& cache) const;
   AttentionOptions settings(const AttentionCall& call) const;
 
   AttentionLayerOptions options_;

@@ -5,6 +5,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/attention/attention.h"
+#include "riesz/nn/model_cache.h"
 #include "riesz/nn/vectors/shape.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/partition/space_dims.h"
@@ -31,9 +32,22 @@ AttentionOptions Attention::settings(const AttentionCall& call) const {
           .seen = call.seen};
 }
 
-Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v,
-                             const AttentionCall& call) const {
-  KeyValueCache& cache = *call.cache;
+KeyValueCache* Attention::cache_of(const AttentionCall& call) const {
+  ModelCache* all = CacheScope::current();
+  // Elsewhere the range is known without it, and calls of a known range do not come here.
+  const bool here = range()->partition().active();
+  if (call.cache != nullptr || !options_.causal || all == nullptr || !here) return call.cache;
+  KeyValueCache& own =
+      all->of(*this, [&] { return KeyValueCache(options_.window ? 0 : all->room(), options_.window); });
+  RIESZ_CHECK(
+      own.positions() == all->positions(), "Attention ", path(), ": its part of the ModelCache has ",
+      own.positions(), " positions, but the calls so far had ", all->positions(),
+      "; each call of a model has one CacheScope, and after an error in it the cache is to be cleared");
+  return &own;
+}
+
+Vector Attention::from_cache(const Vector& q, const Vector& k, const Vector& v, const AttentionCall& call,
+                             KeyValueCache& cache) const {
   const std::optional<std::int64_t> window = cache.window();
   RIESZ_CHECK(!window || (options_.window && *options_.window <= *window), "Attention ", path(),
               ": the cache keeps a window of ", window.value_or(0), " positions, but this layer sees ",
@@ -56,16 +70,18 @@ Vector Attention::forward(const Vector& q, const Vector& k, const Vector& v,
                           const AttentionCall& call) const {
   const Vector queries = to_space(q, queries_);
   const Vector keys = to_space(k, keys_), values = to_space(v, keys_);
-  return to_space(call.cache != nullptr ? from_cache(queries, keys, values, call)
-                                        : attention(queries, keys, values, settings(call)),
+  KeyValueCache* const cache = cache_of(call);
+  return to_space(cache != nullptr ? from_cache(queries, keys, values, call, *cache)
+                                   : attention(queries, keys, values, settings(call)),
                   *range());
 }
 
 Vector Attention::forward(const Vector& qkv, const AttentionCall& call) const {
   const Vector attending = to_space(qkv, packed_);
-  if (call.cache == nullptr) return to_space(attention(attending, settings(call)), *range());
+  KeyValueCache* const cache = cache_of(call);
+  if (cache == nullptr) return to_space(attention(attending, settings(call)), *range());
   const std::vector<Vector> parts = unbind(attending, 0);
-  return to_space(from_cache(parts[0], parts[1], parts[2], call), *range());
+  return to_space(from_cache(parts[0], parts[1], parts[2], call, *cache), *range());
 }
 
 std::string Attention::describe() const {

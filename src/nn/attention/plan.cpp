@@ -194,8 +194,8 @@ Space AttentionPlan::beside(const Space& mask) const {
       concat("attention: a mask in\n  ", to_string(mask), "\nfor probabilities of (B, heads, T, S) in\n  ",
              to_string(whole),
              "\nwhich takes one of (T, S), (B, T, S) or (B, heads, T, S), where B, heads and T of the "
-             "last may be 1, for all; of (B, S), which keys are seen, is .seen; reshape(mask, "
-             "{1, heads, T, S}) makes one of (heads, T, S)"));
+             "last may be 1, for all; of (B, S), which keys are seen, is .seen; with other dims "
+             "say which, as AttentionMask(mask, \"hts\")"));
 }
 
 Space packed(const Space& K) { return insert_dim(K, 0, 2); }

@@ -10,7 +10,7 @@
 #include "riesz/nn/attention/rotary_turns.h"
 #include "riesz/nn/attention/turned.h"
 #include "riesz/nn/vectors/accumulation_type.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -47,15 +47,15 @@ Vector rotary(Vector x, const RotaryOptions& options) {
   check_whole_width(X, dims);
   check_scaling(options);
   if (dims == 0) return x;
-  if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
-  RotaryOptions said = options;
-  said.dims = dims;
-  const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
-  const at::ScalarType type = accumulation_type(x.local().scalar_type());
-  const detail::RotaryTurns turns = detail::rotary_turns(positions, said, x.local().options().dtype(type));
-  const bool constant = x.is_constant();
-  at::Tensor local = local_of(std::move(x));  // the vector is gone before it is turned
-  return {X, detail::turned(std::move(local), turns, options.pairs), constant};
+  return detail::local_op(X, {x.local()}, x.is_constant(), [&] {
+    RotaryOptions said = options;
+    said.dims = dims;
+    const Intervals positions = X.boxes(X.partition().rank())[static_cast<std::size_t>(X.dims() - 3)];
+    const at::ScalarType type = accumulation_type(x.local().scalar_type());
+    const detail::RotaryTurns turns = detail::rotary_turns(positions, said, x.local().options().dtype(type));
+    at::Tensor local = local_of(std::move(x));  // the vector is gone before it is turned
+    return detail::turned(std::move(local), turns, options.pairs);
+  });
 }
 
 }  // namespace riesz

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "riesz/comm/kernels/device_kernels.h"
+#include "riesz/nn/attention/turned_pair.h"
 #include "riesz/nn/kernels/in_threads.h"
 #include "riesz/nn/vectors/lanes.h"
 
@@ -35,9 +37,10 @@ using Turned = std::conditional_t<sizeof(Number) == 2, float, Number>;
 template <typename Number>
 inline __attribute__((always_inline)) void turn(Number& a, Number& b, Turned<Number> cosine,
                                                 Turned<Number> sine) {
-  const auto first = static_cast<Turned<Number>>(a), second = static_cast<Turned<Number>>(b);
-  a = static_cast<Number>(first * cosine - second * sine);
-  b = static_cast<Number>(second * cosine + first * sine);
+  auto first = static_cast<Turned<Number>>(a), second = static_cast<Turned<Number>>(b);
+  turn_pair<Turned<Number>>(first, second, cosine, sine);
+  a = static_cast<Number>(first);
+  b = static_cast<Number>(second);
 }
 
 template <typename Number>
@@ -104,17 +107,55 @@ void turn_pairs(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs
   turn_all<RotaryPairs::halves, Number>(x, turns, way, y);
 }
 
+template <bool neighbours, typename T>
+void queue_turns(const at::Tensor& x, const RotaryTurns& turns, Turning way, const at::Tensor& y) {
+  using Wide = kernels::Wide<T>;
+  const TurnedPairs<T, neighbours> all{static_cast<const T*>(x.const_data_ptr()),
+                                       turns.cosine.const_data_ptr<Wide>(),
+                                       turns.sine.const_data_ptr<Wide>(),
+                                       static_cast<Wide>(way == Turning::back ? -1 : 1),
+                                       x.size(-3),
+                                       x.size(-2),
+                                       x.size(-1),
+                                       turns.cosine.size(-1),
+                                       static_cast<T*>(y.mutable_data_ptr())};
+  queue_kernel(x.device(), x.numel() / all.width * (all.width - all.pairs), 1, all);
+}
+
+template <typename T>
+void queue_turns(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
+                 const at::Tensor& y) {
+  if (pairs == RotaryPairs::neighbours) return queue_turns<true, T>(x, turns, way, y);
+  queue_turns<false, T>(x, turns, way, y);
+}
+
+/// By the kernels of a device.
+void turn_rows_there(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
+                     const at::Tensor& y) {
+  switch (x.scalar_type()) {
+    case at::kDouble:
+      return queue_turns<double>(x, turns, pairs, way, y);
+    case at::kHalf:
+      return queue_turns<kernels::Half>(x, turns, pairs, way, y);
+    case at::kBFloat16:
+      return queue_turns<kernels::BFloat16>(x, turns, pairs, way, y);
+    default:
+      return queue_turns<float>(x, turns, pairs, way, y);
+  }
+}
+
 }  // namespace
 
 bool has_rows_to_turn(const at::Tensor& x) {
   const at::ScalarType type = x.scalar_type();
   const bool number = type == at::kFloat || type == at::kDouble || type == at::kHalf || type == at::kBFloat16;
-  return x.is_cpu() && number && !x.is_neg();
+  return number && !x.is_neg() && (x.is_cpu() || has_kernel<TurnedPairs<float, true>>(x.device()));
 }
 
 void turn_rows(const at::Tensor& x, const RotaryTurns& turns, RotaryPairs pairs, Turning way,
                const at::Tensor& y) {
   if (x.numel() == 0) return;
+  if (!x.is_cpu()) return turn_rows_there(x, turns, pairs, way, y);
   switch (x.scalar_type()) {
     case at::kDouble:
       return turn_pairs<double>(x, turns, pairs, way, y);

@@ -11,7 +11,8 @@ namespace riesz::detail {
 /// Which way pairs turn.
 enum class Turning { forward, back };
 
-/// May `turn_rows` compute it? x is fp64, fp32, bf16 or fp16 on a CPU, not a lazy negation.
+/// May `turn_rows` compute it? x is fp64, fp32, bf16 or fp16 on a CPU, or on a device whose library has the
+/// kernels, and not a lazy negation.
 bool has_rows_to_turn(const at::Tensor& x);
 
 /// y ← x of (…, T, heads, d) with its pairs turned, in one pass, in torch's threads. Half types are turned in

@@ -45,7 +45,7 @@ at::Tensor turned_rows(const at::Tensor& x, const RotaryTurns& turns, RotaryPair
   return y;
 }
 
-at::Tensor turned_in_memory(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs, Turning way);
+at::Tensor turned_by_rows(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs, Turning way);
 
 /// A rotation: its adjoint turns back.
 class TurnedNode final : public Node {
@@ -61,7 +61,7 @@ class TurnedNode final : public Node {
     const Turning other = way_ == Turning::forward ? Turning::back : Turning::forward;
     at::Tensor ybar = std::move(gradients[0]);
     if (at::GradMode::is_enabled() || !held_once(ybar) || !ybar.is_contiguous() || !has_rows_to_turn(ybar))
-      return {turned_in_memory(resolved(ybar), turns_, pairs_, other)};
+      return {turned_by_rows(resolved(ybar), turns_, pairs_, other)};
     if (has_values()) turn_rows(ybar, turns_, pairs_, other, ybar);
     return {ybar};
   }
@@ -73,21 +73,21 @@ class TurnedNode final : public Node {
   bool over_;
 };
 
-at::Tensor turned_in_memory(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs, Turning way) {
+at::Tensor turned_by_rows(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs, Turning way) {
   const bool over = held_once(x);
   if (!recorded(x)) return turned_rows(x, turns, pairs, way, over);
   return record(std::make_shared<TurnedNode>(turns, pairs, way, over), {x}).front();
 }
 
-at::Tensor turned_in_memory_or_by_operators(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs) {
-  return has_rows_to_turn(x) ? turned_in_memory(std::move(x), turns, pairs, Turning::forward)
+at::Tensor turned_by_rows_or_operators(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs) {
+  return has_rows_to_turn(x) ? turned_by_rows(std::move(x), turns, pairs, Turning::forward)
                              : turned_by_operators(x, turns, pairs);
 }
 
 }  // namespace
 
 Dispatched<at::Tensor(at::Tensor, const RotaryTurns&, RotaryPairs)> turned_kernels{
-    turned_in_memory_or_by_operators, turned_by_operators};
+    turned_by_rows_or_operators, turned_by_rows_or_operators};
 
 at::Tensor turned(at::Tensor x, const RotaryTurns& turns, RotaryPairs pairs) {
   const at::Device device = x.device();

@@ -13,6 +13,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/trace/range.h"
+#include "riesz/nn/call_state.h"
 #include "riesz/nn/contraction/deferral.h"
 
 namespace riesz {
@@ -25,8 +26,6 @@ struct Job {
   std::shared_ptr<detail::SharedRead> group;  // of others that read x alike, or nullptr
   std::shared_ptr<const Origin> origin;
 };
-
-thread_local std::shared_ptr<detail::DeferredQueue> innermost;
 
 /// What is gathered of x for a group's jobs, until the last of them.
 struct ForGroup {
@@ -81,10 +80,11 @@ struct detail::DeferredQueue {
 };
 
 DeferredGradients::DeferredGradients()
-    : queue_(std::make_shared<detail::DeferredQueue>()), outer_(std::exchange(innermost, queue_)) {}
+    : queue_(std::make_shared<detail::DeferredQueue>()),
+      outer_(std::exchange(detail::call_state().deferred, queue_)) {}
 
 DeferredGradients::~DeferredGradients() {
-  if (!left_) innermost = outer_;
+  if (!left_) detail::call_state().deferred = outer_;
   std::vector<Then> dropped;  // outside of the lock
   const std::lock_guard lock(queue_->mutex);
   queue_->closed = true;
@@ -92,7 +92,7 @@ DeferredGradients::~DeferredGradients() {
   dropped.swap(queue_->thens);
 }
 
-DeferredGradients::Queue DeferredGradients::current() { return innermost; }
+DeferredGradients::Queue DeferredGradients::current() { return detail::call_state().deferred; }
 
 void DeferredGradients::after_these(const Queue& queue, std::function<void()> then) {
   {
@@ -106,12 +106,12 @@ void DeferredGradients::after_these(const Queue& queue, std::function<void()> th
 }
 
 void DeferredGradients::leave() {
-  RIESZ_CHECK(!left_ && innermost == queue_, "DeferredGradients::leave: this thread's innermost is another");
-  innermost = std::exchange(outer_, nullptr);
+  RIESZ_CHECK(!left_ && current() == queue_, "DeferredGradients::leave: this thread's innermost is another");
+  detail::call_state().deferred = std::exchange(outer_, nullptr);
   left_ = true;
 }
 
-std::shared_ptr<detail::DeferredQueue> detail::current_queue() { return innermost; }
+std::shared_ptr<detail::DeferredQueue> detail::current_queue() { return call_state().deferred; }
 
 std::size_t DeferredGradients::size() const {
   const std::lock_guard lock(queue_->mutex);

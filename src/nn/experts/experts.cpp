@@ -10,7 +10,7 @@
 #include "riesz/nn/experts/grouped_product.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/vectors/arithmetic.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/primitives/together.h"
 
@@ -66,7 +66,42 @@ Vector alone(const Partition& mesh, const at::Tensor& x) {
   return {Space(mesh.subset({mesh.rank()}), x.sizes().vec()), x};
 }
 
+/// Where a layout puts experts e of inner width f, by the letters "ef".
+ExpertPlaces places_of(const ModelSpaces& spaces, const std::string& letters) {
+  RIESZ_CHECK(
+      letters.size() == 2 && spaces.dim(letters[0]).role.is(expert_role()), "Experts: \"", letters,
+      "\" are not the letters of experts and of their inner width, such as \"ef\"; that of experts has "
+      "the role expert_role()");
+  const Space W = spaces.inside(letters);
+  ExpertPlaces places;
+  for (const Axis& axis : W.partition().axes()) {
+    const int dim = W.dim_of(W.partition().index(axis.name));
+    if (dim == 1) places.inner.push_back(axis.name);
+    if (dim != 0) continue;
+    RIESZ_CHECK(places.experts.empty(), "Experts: the axes ", places.experts, " and ", axis.name,
+                " both shard them; a layout gives the role of experts one axis");
+    places.experts = axis.name;
+  }
+  return places;
+}
+
+ExpertsOptions with_extents(ExpertsOptions options, const ModelSpaces& spaces, const std::string& letters) {
+  options.experts = spaces.extent(letters[0]);
+  options.inner = spaces.extent(letters[1]);
+  return options;
+}
+
 }  // namespace
+
+const Role& expert_role() {
+  static const Role role("expert", {.inside = {"ep"}, .weight_in = {"ep"}, .weight_out = {"ep"}});
+  return role;
+}
+
+Experts::Experts(Module& owner, const std::string& name, const std::string& tokens,
+                 const std::string& experts, const ExpertsOptions& options)
+    : Experts({owner, name}, owner.spaces_of(name).stream(tokens), places_of(owner.spaces_of(name), experts),
+              with_extents(options, owner.spaces_of(name), experts)) {}
 
 Experts::Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places,
                  const ExpertsOptions& options)
@@ -135,7 +170,11 @@ Vector Experts::run(const Vector& x, const Routing& routing,
   const Vector gates = to_space(routing.gates, copies);
   const Partition& mesh = T.partition();
   if (!mesh.active()) {
-    const Vector y = detail::elsewhere(x.space(), {own.local()}, false);
+    // What comes back to it goes to all that y depends on there.
+    std::vector<at::Tensor> inputs{own.local(), gates.local()};
+    for (const auto* each : {&weights_.gate, &weights_.up, &weights_.down})
+      for (const Parameter& weight : *each) inputs.push_back(weight.value().local());
+    const Vector y = detail::elsewhere(x.space(), inputs, false);
     return beside != nullptr ? y + (*beside)(x) : y;
   }
 

@@ -28,6 +28,10 @@ struct ExpertsOptions {
   std::optional<at::ScalarType> compute_type = std::nullopt;
 };
 
+/// The role of experts: every layout shards them over the axis "ep", where the grid has it
+/// (`spaces::with_experts`).
+const Role& expert_role();
+
 /// Where experts lie.
 struct ExpertPlaces {
   std::string experts;                  ///< the axis that experts lie over; "": all workers have all
@@ -60,6 +64,13 @@ class Experts : public Layer<Experts> {
   /// Tokens in X, whose last dim is the width; y lies there too.
   /// @throws Error naming the axis where X and the places do not fit.
   Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places, const ExpertsOptions& options);
+
+  /// For a model whose letters are roles: its layout places tokens and experts. `tokens` are the dims of x
+  /// and y, in the stream, such as "btc"; `experts` are those of experts and of their inner width, such as
+  /// "ef", whose extents are those of `options`.
+  /// @throws Error unless the first of these has the `expert_role`; where the layout gives it several axes.
+  Experts(Module& owner, const std::string& name, const std::string& tokens, const std::string& experts,
+          const ExpertsOptions& options);
 
   /// `routing` is of these tokens. @throws Error naming both unless it is.
   Vector forward(const Vector& x, const Routing& routing);

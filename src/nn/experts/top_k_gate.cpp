@@ -19,7 +19,7 @@
 #include "riesz/nn/experts/token_runs.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/accumulation_type.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/nn/vectors/to_space.h"
 
 namespace riesz {
@@ -165,13 +165,23 @@ Routing TopKGate::forward(const Vector& logits) {
   const Space& L = logits.space();
   check_logits(path(), L, experts_);
   const Space G = with_last(L, options_.k);
-  const Space scalar(L.partition(), {});
-  if (!L.partition().active())
+  const Space scalar(L.partition(), {}), by_expert(L.partition(), {experts_});
+  const bool over_gates = options_.balance == Balance::over_gates;
+  const bool balances = !over_gates && options_.balance != Balance::none;
+  const bool has_loss = balances || options_.z_weight > 0, varies = has_loss || over_gates;
+  if (!L.partition().active()) {
+    const at::Tensor like = detail::to_accumulation_type(logits.local());
+    const auto there = [&](const Space& X, bool trained) {
+      return detail::elsewhere(X, {like}, logits.is_constant() || !trained);
+    };
     return {{{}, options_.k},
-            detail::elsewhere(G, {logits.local()}, logits.is_constant()),
-            detail::elsewhere(scalar, {logits.local()}, logits.is_constant()),
+            there(G, true),
+            there(scalar, has_loss),
+            there(by_expert, over_gates),
+            there(by_expert, false),
             {},
             {}};
+  }
   const bool softmax = options_.score == GateOptions::Score::softmax;
   const at::Tensor rows = detail::to_accumulation_type(logits.local()).reshape({-1, experts_});
   const at::Tensor scores = softmax ? rows.softmax(1) : rows.sigmoid();
@@ -201,26 +211,29 @@ Routing TopKGate::forward(const Vector& logits) {
     gates = gates.div(gates.sum(1, true).clamp_min(std::numeric_limits<float>::min()));
   if (options_.scale != 1) gates = gates.mul(options_.scale);
 
-  const bool has_loss = options_.balance != Balance::none || options_.z_weight > 0;
   const at::Tensor probabilities = softmax ? scores : scores.div(scores.sum(1, true));
   const Sums sums = [&] {
-    const at::AutoGradMode recorded(has_loss && at::GradMode::is_enabled());
-    return summed(logits, tokens, rows, probabilities, counted(before, choices, experts_), has_loss);
+    const at::AutoGradMode recorded(varies && at::GradMode::is_enabled());
+    return summed(logits, tokens, rows, probabilities, counted(before, choices, experts_), varies);
   }();
   const double n = static_cast<double>(std::max<std::int64_t>(1, tokens.tokens));
   at::Tensor loss = at::zeros_like(sums.z().detach());
-  if (options_.balance != Balance::none)
-    loss = loss.add(balance_loss(options_, sums, n).mul(options_.balance_weight));
+  if (balances) loss = loss.add(balance_loss(options_, sums, n).mul(options_.balance_weight));
   if (options_.z_weight > 0) loss = loss.add(sums.z().mul(options_.z_weight / n));
 
   const Sums found{experts_, sums.all.detach()};
   if (bias_ && at::GradMode::is_enabled())
     counted_ = counted_.defined() ? counted_.add(found.chosen()) : found.chosen().clone();
   const double all_choices = n * static_cast<double>(options_.k);
+  const at::Tensor m = sums.probability().div(n);
+  const at::Tensor load = found.chosen().div(all_choices);
+  const at::ScalarType type = rows.scalar_type();
   Routing routing{std::move(choices),
                   {G, gates.view(G.local_shape()), logits.is_constant()},
-                  {scalar, loss.to(rows.scalar_type()), logits.is_constant() || !has_loss},
-                  {found.chosen().div(all_choices), found.dropped().div(all_choices), found.entropy().div(n)},
+                  {scalar, loss.to(type), logits.is_constant() || !has_loss},
+                  {by_expert, (over_gates ? m : m.detach()).to(type), logits.is_constant() || !over_gates},
+                  {by_expert, load.to(type), true},
+                  {load, found.dropped().div(all_choices), found.entropy().div(n)},
                   {}};
   if (!kept.empty()) {
     routing.counts.resize(static_cast<std::size_t>(L.partition().size()));

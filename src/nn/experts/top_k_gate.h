@@ -28,7 +28,8 @@ struct GateOptions {
     none,
     gshard,        ///< 1/E·Σ m·f, f of first choices (Lepikhin et al., 2006.16668)
     first_choice,  ///< E·Σ m·f, f of first choices (Switch: Fedus et al., 2101.03961)
-    all_choices    ///< E·Σ m·f, f of all k choices, divided by k
+    all_choices,   ///< E·Σ m·f, f of all k choices, divided by k
+    over_gates     ///< none by itself: the model adds that of all its gates together (`GateBalance`)
   };
 
   std::int64_t k = 2;  ///< experts of a token
@@ -59,9 +60,11 @@ struct GateStatistics {
 
 /// Where each token goes.
 struct Routing {
-  Choices choices;  ///< this worker's tokens', in their local order
-  Vector gates;     ///< (…, k): the weights of a token's choices, 0 of one that is dropped
-  Vector loss;      ///< the auxiliary losses, weighted, added: a scalar, Replicated
+  Choices choices;     ///< this worker's tokens', in their local order
+  Vector gates;        ///< (…, k): the weights of a token's choices, 0 of one that is dropped
+  Vector loss;         ///< the auxiliary losses, weighted, added: a scalar, Replicated
+  Vector probability;  ///< (E): m, Replicated; a constant unless the balance is `over_gates`
+  Vector load;         ///< (E): that of the statistics, Replicated, a constant
   GateStatistics statistics;
   /// Each expert's choices that are kept, by rank of the gates' partition. The gate fills in the ranks that
   /// shard tokens with this one. It is empty without capacity, where the gate does not know them.
@@ -69,7 +72,7 @@ struct Routing {
 
   template <typename F>
   void each_vector(F&& f) {
-    f(gates), f(loss);
+    f(gates), f(loss), f(probability), f(load);
   }
 };
 

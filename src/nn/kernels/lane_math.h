@@ -2,24 +2,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
+#include "riesz/comm/kernels/mark.h"
 #include "riesz/nn/vectors/lanes.h"
 
 #if defined(__SSE__)
 #include <xmmintrin.h>
 #endif
 
-/// A function of one element of a kernel: it is always part of the kernel that calls it.
-#define RIESZ_ELEMENT inline __attribute__((always_inline))
-
-// Functions of lanes of fp32. Each gives NaN for NaN, and is right at 0, at denormal numbers and at the
-// infinities. The bounds are those that the tests hold, in units in the last place, over all floats.
+// Functions of lanes of fp32, and of one float, with which a thread of a device computes. Each gives NaN for
+// NaN, and is right at 0, at denormal numbers and at the infinities. The bounds are those that the tests
+// hold, in units in the last place, over all floats.
 namespace riesz::detail {
 
 template <typename V>
 struct IntsOf;
+template <>
+struct IntsOf<float> {
+  using Type = std::int32_t;
+};
+#if !defined(__CUDACC__)
 template <>
 struct IntsOf<Lanes> {
   using Type = std::int32_t __attribute__((vector_size(sizeof(Lanes))));
@@ -28,6 +34,24 @@ template <>
 struct IntsOf<HalfLanes> {
   using Type = std::int32_t __attribute__((vector_size(sizeof(HalfLanes))));
 };
+
+// The same bits as whole numbers, or as floats; and the whole numbers as floats.
+template <typename V>
+RIESZ_ELEMENT void ints_of(const V& x, typename IntsOf<V>::Type& y) {
+  y = (typename IntsOf<V>::Type)x;
+}
+template <typename V>
+RIESZ_ELEMENT void bits_as(const typename IntsOf<V>::Type& x, V& y) {
+  y = (V)x;
+}
+template <typename V>
+RIESZ_ELEMENT void value_as(const typename IntsOf<V>::Type& x, V& y) {
+  y = __builtin_convertvector(x, V);
+}
+#endif
+RIESZ_ELEMENT void ints_of(const float& x, std::int32_t& y) { std::memcpy(&y, &x, sizeof y); }
+RIESZ_ELEMENT void bits_as(const std::int32_t& x, float& y) { std::memcpy(&y, &x, sizeof y); }
+RIESZ_ELEMENT void value_as(const std::int32_t& x, float& y) { y = static_cast<float>(x); }
 
 /// exp(x) to 2 units: 2^k·exp(r), r within half of ln 2, by a polynomial of degree 7 (Cephes's expf).
 template <typename V>
@@ -43,9 +67,14 @@ RIESZ_ELEMENT void exp_of(const V& x, V& y) {
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
   p = p * (r * r) + r + 1.0F;
-  // In two factors: 2^128 and 2^-150 are no floats. (V)(ints) has the same bits.
-  const Ints whole = (Ints)rounded - 0x4B400000, half = whole >> 1;
-  y = p * (V)((half + 127) << 23) * (V)((whole - half + 127) << 23);
+  // In two factors: 2^128 and 2^-150 are no floats.
+  Ints whole;
+  ints_of(rounded, whole);
+  whole -= 0x4B400000;
+  const Ints half = whole >> 1;
+  V low_factor, high_factor;
+  bits_as(Ints((half + 127) << 23), low_factor), bits_as(Ints((whole - half + 127) << 23), high_factor);
+  y = p * low_factor * high_factor;
 }
 
 /// ln(x) to 2 units: of the mantissa by a polynomial (Cephes's logf), and of the exponent.
@@ -54,11 +83,13 @@ RIESZ_ELEMENT void log_of(const V& x, V& y) {
   using Ints = typename IntsOf<V>::Type;
   constexpr float kInf = std::numeric_limits<float>::infinity();
   const auto tiny = x < std::numeric_limits<float>::min();
-  const Ints bits = (Ints)V(tiny ? x * 8388608.0F : x);
-  const V half = (V)((bits & 0x007FFFFF) | 0x3F000000);  // from 1/2 to 1
+  Ints bits;
+  ints_of(V(tiny ? x * 8388608.0F : x), bits);
+  V half, exponent;
+  bits_as(Ints((bits & 0x007FFFFF) | 0x3F000000), half);  // from 1/2 to 1
+  value_as(Ints((bits >> 23) - 126), exponent);
   const auto small = half < 0.707106781186547524F;
-  const V e = __builtin_convertvector((bits >> 23) - 126, V) - (tiny ? V{} + 23.0F : V{}) -
-              (small ? V{} + 1.0F : V{});
+  const V e = exponent - (tiny ? V{} + 23.0F : V{}) - (small ? V{} + 1.0F : V{});
   const V m = (small ? half + half : half) - 1.0F, z = m * m;
   V p = m * 7.0376836292E-2F - 1.1514610310E-1F;
   p = p * m + 1.1676998740E-1F;
@@ -78,14 +109,18 @@ RIESZ_ELEMENT void log_of(const V& x, V& y) {
 
 template <typename V>
 RIESZ_ELEMENT void abs_of(const V& x, V& y) {
-  y = (V)((typename IntsOf<V>::Type)x & 0x7FFFFFFF);
+  typename IntsOf<V>::Type bits;
+  ints_of(x, bits);
+  bits_as(typename IntsOf<V>::Type(bits & 0x7FFFFFFF), y);
 }
 
 /// |y| with the sign of x.
 template <typename V>
 RIESZ_ELEMENT void with_sign_of(const V& x, V& y) {
   using Ints = typename IntsOf<V>::Type;
-  y = (V)(((Ints)y & 0x7FFFFFFF) | ((Ints)x & ~0x7FFFFFFF));
+  Ints size, sign;
+  ints_of(y, size), ints_of(x, sign);
+  bits_as(Ints((size & 0x7FFFFFFF) | (sign & ~0x7FFFFFFF)), y);
 }
 
 /// tanh(x) to 2 units: below 0.625 by a polynomial (Cephes's tanhf), above by 1 − 2/(exp(2|x|) + 1).
@@ -152,6 +187,8 @@ RIESZ_ELEMENT void normal_cdf_of(const V& x, V& y, V& bell) {
 }
 
 /// √x, rounded once.
+RIESZ_ELEMENT void sqrt_of(const float& x, float& y) { y = sqrtf(x); }
+#if !defined(__CUDACC__)
 template <typename V>
 RIESZ_ELEMENT void sqrt_of(const V& x, V& y) {
 #if defined(__SSE__)
@@ -165,5 +202,6 @@ RIESZ_ELEMENT void sqrt_of(const V& x, V& y) {
   for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) y[i] = __builtin_sqrtf(x[i]);
 #endif
 }
+#endif
 
 }  // namespace riesz::detail

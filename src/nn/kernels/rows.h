@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "riesz/comm/kernels/mark.h"
 #include "riesz/nn/kernels/in_threads.h"
 #include "riesz/nn/kernels/stored_numbers.h"
 
@@ -24,13 +25,8 @@
 //     };
 //     for_each_row(rows, n, Doubled{x, y, n});
 //
-// On a CPU a team is one thread, whose numbers are the lanes of a register. On a device it would be a block
-// of threads, whose numbers are one float a thread; rows stay as they are.
-
-/// Marks what is compiled into each processor's version of a kernel.
-#define RIESZ_ROW inline __attribute__((always_inline))
-/// The same of what `Team::each` calls.
-#define RIESZ_PART __attribute__((always_inline))
+// On a CPU a team is one thread, whose numbers are the lanes of a register. On a device it is a block of
+// threads, whose numbers are one float a thread (cuda/team.h); rows stay as they are.
 
 namespace riesz::detail {
 
@@ -46,7 +42,7 @@ struct RowPart {
       detail::load(row + at, x);
     } else {
       Number held[kLanesOf<Vector>];
-      for (Number& each : held) each = static_cast<Number>(fill);
+      for (Number& each : held) each = kernels::narrowed<Number>(fill);
       std::memcpy(held, row + at, static_cast<std::size_t>(count) * sizeof(Number));
       detail::load(held, x);
     }
@@ -89,6 +85,14 @@ template <typename Vector>
 struct OneThread {
   using Numbers = Vector;
 
+  /// How many elements are computed at once, and how many stay in the nearest memory.
+  static constexpr std::int64_t width() { return kLanesOf<Vector>; }
+  static constexpr std::int64_t near_elements() { return 2048; }
+  /// The part of the element of that index alone.
+  static RIESZ_ROW RowPart<Vector, false> one(std::int64_t index) { return {index, 1}; }
+  /// Waits until each thread of the team sees what the others have written. Here there is one.
+  static RIESZ_ROW void wait() {}
+
   /// Calls f with each part of the elements from `begin` to `end`.
   template <typename F>
   static RIESZ_ROW void each(std::int64_t begin, std::int64_t end, const F& f) {
@@ -121,6 +125,7 @@ struct OneThread {
       results[i] = sum_of(Vector((all[0][i] + all[1][i]) + (all[2][i] + all[3][i])));
   }
 
+  static RIESZ_ROW float first(const Vector& numbers) { return numbers[0]; }
   static RIESZ_ROW float sum(const Vector& numbers) { return sum_of(numbers); }
   static RIESZ_ROW float greatest(const Vector& numbers) { return greatest_of(numbers); }
 };

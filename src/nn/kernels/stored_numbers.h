@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <cstring>
 
+#include "riesz/comm/kernels/stored.h"
 #include "riesz/nn/vectors/lanes.h"
 
 // How numbers lie in memory, in fp32, bf16 or fp16, and how a vector of them becomes one of fp32 and back.
@@ -33,7 +32,7 @@ struct BitsOf<HalfLanes> {
 };
 
 template <typename Vector>
-inline __attribute__((always_inline)) void load(const at::BFloat16* from, Vector& to) {
+inline __attribute__((always_inline)) void load(const kernels::BFloat16* from, Vector& to) {
   using Bits = BitsOf<Vector>;
   typename Bits::Halves halves;
   std::memcpy(&halves, from, sizeof halves);
@@ -41,7 +40,7 @@ inline __attribute__((always_inline)) void load(const at::BFloat16* from, Vector
 }
 
 template <typename Vector>
-inline __attribute__((always_inline)) void store(const Vector& from, at::BFloat16* to) {
+inline __attribute__((always_inline)) void store(const Vector& from, kernels::BFloat16* to) {
   using Bits = BitsOf<Vector>;
   const auto bits = (typename Bits::Type)from;
   const auto rounded = (bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16;
@@ -52,7 +51,7 @@ inline __attribute__((always_inline)) void store(const Vector& from, at::BFloat1
 
 /// An fp16 is a float whose exponent is 112 less, or, below 2⁻¹⁴, a whole number of 2⁻²⁴.
 template <typename Vector>
-inline __attribute__((always_inline)) void load(const at::Half* from, Vector& to) {
+inline __attribute__((always_inline)) void load(const kernels::Half* from, Vector& to) {
   using Bits = BitsOf<Vector>;
   typename Bits::Halves halves;
   std::memcpy(&halves, from, sizeof halves);
@@ -66,7 +65,7 @@ inline __attribute__((always_inline)) void load(const at::Half* from, Vector& to
 
 /// A number is added whose last place is fp16's, so that the processor rounds there.
 template <typename Vector>
-inline __attribute__((always_inline)) void store(const Vector& from, at::Half* to) {
+inline __attribute__((always_inline)) void store(const Vector& from, kernels::Half* to) {
   using Bits = BitsOf<Vector>;
   const auto bits = (typename Bits::Type)from;
   const auto size = (Vector)(bits & 0x7FFFFFFFU);

@@ -7,18 +7,11 @@
 namespace riesz {
 namespace {
 
-// x/2·(1 + tanh(u)) is x·σ(2u), which has one exp.
-constexpr double kTwiceRoot2OverPi = 1.59576912160573071;
-const auto kGelu = [](auto x) { return x * sigmoid(kTwiceRoot2OverPi * x * (1.0 + 0.044715 * square(x))); };
-const auto kGeluExact = [](auto x) { return x * normal_cdf(x); };
-const auto kRelu = [](auto x) { return max(x, 0.0); };
-const auto kSilu = [](auto x) { return x * sigmoid(x); };
-
 const Activation& own(const std::string& name) {
-  static const auto& gelu = *new Activation("gelu", kGelu);
-  static const auto& gelu_exact = *new Activation("gelu_exact", kGeluExact);
-  static const auto& relu = *new Activation("relu", kRelu);
-  static const auto& silu = *new Activation("silu", kSilu);
+  static const auto& gelu = *new Activation("gelu", detail::GeluFormula{});
+  static const auto& gelu_exact = *new Activation("gelu_exact", detail::GeluExactFormula{});
+  static const auto& relu = *new Activation("relu", detail::ReluFormula{});
+  static const auto& silu = *new Activation("silu", detail::SiluFormula{});
   if (name == "gelu") return gelu;
   if (name == "gelu_exact") return gelu_exact;
   if (name == "relu") return relu;

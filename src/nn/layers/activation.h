@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "riesz/nn/layers/activation_formulas.h"
 #include "riesz/nn/pointwise/pointwise.h"
 #include "riesz/partition/vector.h"
 
@@ -43,9 +44,8 @@ class Activation {
   template <typename F>
   Activation(const std::string& name, F f)
       : forms_(std::make_shared<const Forms>(
-            Forms{detail::formula<1>(name, f),
-                  detail::formula<2>(name + " of x + b", [f](auto x, auto b) { return f(x + b); }),
-                  detail::formula<2>(name + ", gated", [f](auto g, auto u) { return f(g) * u; })})) {}
+            Forms{detail::formula<1>(name, f), detail::formula<2>(name + " of x + b", detail::OfSum<F>{f}),
+                  detail::formula<2>(name + ", gated", detail::Gated<F>{f})})) {}
 
   const std::string& name() const { return forms_->alone.name; }
 

@@ -9,7 +9,7 @@
 #include "riesz/nn/random/dropout_draws.h"
 #include "riesz/nn/random/dropped.h"
 #include "riesz/nn/random/random.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 
 namespace riesz {
 
@@ -49,8 +49,9 @@ Vector Dropout::forward(const Vector& x) const {
   if (!active()) return x;
   const Space& X = x.space();
   check_not_partial(named_, X);
-  if (!X.partition().active()) return detail::elsewhere(X, {x.local()}, x.is_constant());
-  return {X, detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank()))), x.is_constant()};
+  return detail::local_op(X, {x.local()}, x.is_constant(), [&] {
+    return detail::dropped(x.local(), drawn(X.shape(), X.boxes(X.partition().rank())));
+  });
 }
 
 std::string Dropout::describe() const { return concat("Dropout with probability ", p_); }

@@ -10,8 +10,8 @@
 #include "riesz/nn/contraction/plan.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/vectors/beside.h"
-#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/held_once.h"
+#include "riesz/nn/vectors/local_op.h"
 
 namespace riesz {
 namespace {
@@ -117,46 +117,36 @@ Space weight_between(const std::string& spec, const Space& X, const Space& Y) {
 
 Linear::Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options)
     : Linear({owner, name}, spec, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[0]),
-             owner.spaces_of(name).weight(spec),
+             options.weight, owner.spaces_of(name).weight(spec),
              owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
-             as_published(std::move(options), owner.spaces_of(name), spec)) {}
-
-Linear::Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
-               LinearOptions options)
-    : Linear({owner, name}, spec, owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[0]),
-             weight, owner.spaces_of(name).weight(spec),
-             owner.spaces_of(name).stream_or_inside(detail::parse_indices(spec)[2]),
-             as_published(std::move(options), owner.spaces_of(name), spec)) {}
+             as_published(options, owner.spaces_of(name), spec)) {}
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
                const LinearOptions& options)
-    : Linear(std::move(place), spec, X, weight_between(spec, X, Y), Y, options) {}
+    : Linear(
+          std::move(place), spec, X,
+          options.weight != nullptr ? options.weight->space().on(X.partition()) : weight_between(spec, X, Y),
+          Y, options) {}
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& W, const Space& Y,
                const LinearOptions& options)
-    : Layer(std::move(place)),
-      spec_(spec),
-      y_indices_(detail::parse_indices(spec)[2]),
-      bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
-      weight_(
-          parameter("weight", fitting(path(), spec, X, W, Y), {options.initial, true, options.weight_shape})),
-      options_(options.contraction) {
-  complete(X, Y, options);
-}
+    : Linear(std::move(place), spec, X, options.weight, W, Y, options) {}
 
 Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight,
                const Space& Y, const LinearOptions& options)
-    : Linear(std::move(place), spec, X, weight, weight.space().on(X.partition()), Y, options) {}
+    : Linear(std::move(place), spec, X, &weight, weight.space().on(X.partition()), Y, options) {}
 
-Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight,
+Linear::Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter* weight,
                const Space& W, const Space& Y, const LinearOptions& options)
     : Layer(std::move(place)),
       spec_(spec),
       y_indices_(detail::parse_indices(spec)[2]),
       bias_indices_(common(detail::parse_indices(spec)[1], y_indices_)),
-      weight_(lent_parameter(weight, W)),
+      weight_(weight != nullptr ? lent_parameter(*weight, W)
+                                : parameter("weight", fitting(path(), spec, X, W, Y),
+                                            {options.initial, true, options.weight_shape})),
       options_(options.contraction) {
-  fitting(path(), spec, X, weight_.space(), Y);
+  if (weight != nullptr) fitting(path(), spec, X, weight_.space(), Y);
   complete(X, Y, options);
 }
 
@@ -197,10 +187,11 @@ Vector Linear::with_bias(const Vector& y) const {
   const at::Tensor b =
       detail::read_beside("add", detail::BesideAs::sum, y.space(), y_indices_, bias_->value(), bias_indices_);
   const bool constant = y.is_constant() && !bias_->trained();
-  if (!y.space().partition().active()) return detail::elsewhere(y.space(), {y.local(), b}, constant);
-  const at::Tensor& of_x = y.local();
-  const at::Tensor bias = b.to(of_x.scalar_type());
-  return {y.space(), detail::held_once(of_x) ? of_x.add_(bias) : at::add(of_x, bias), constant};
+  return detail::local_op(y.space(), {y.local(), b}, constant, [&] {
+    const at::Tensor& of_x = y.local();
+    const at::Tensor bias = b.to(of_x.scalar_type());
+    return detail::held_once(of_x) ? of_x.add_(bias) : at::add(of_x, bias);
+  });
 }
 
 std::string Linear::describe() const {

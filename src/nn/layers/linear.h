@@ -18,6 +18,9 @@ struct LinearOptions {
   /// True: y stays Partial, so several branches share one sum: to_space(a(x) + b(z),
   /// spaces().stream("btc")). With a compute type, `result_type` sets the type in which terms are added.
   bool terms = false;
+  /// Another module's weight (tied weights), wherever it is stored, or nullptr. That module owns and names
+  /// it; its gradient is the sum over both uses. On another stage it is lent (`Parameter::lent`).
+  const Parameter* weight = nullptr;
   /// The shapes published in checkpoints; the layer's weight and bias are views of them. Unless given, the
   /// joined shape (by letters) or the space's (by spaces).
   std::vector<std::int64_t> weight_shape = {};
@@ -46,10 +49,6 @@ class Linear : public Layer<Linear> {
   /// published shape joins neighbouring dims that are summed over, and neighbouring dims that y has. So "hdc"
   /// of "btc,hdc->bthd" is published as (heads·d, c).
   Linear(Module& owner, const std::string& name, const std::string& spec, LinearOptions options = {});
-  /// The same with another module's weight (tied weights), wherever it is stored. That module owns and names
-  /// it; its gradient is the sum over both uses. On another stage it is lent (`Parameter::lent`).
-  Linear(Module& owner, const std::string& name, const std::string& spec, const Parameter& weight,
-         LinearOptions options = {});
 
   /// From X to Y, with the weight stored in weight_between(spec, X, Y).
   Linear(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
@@ -71,8 +70,8 @@ class Linear : public Layer<Linear> {
   std::string describe() const override;
 
  private:
-  /// With another module's weight, which would lie in W.
-  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter& weight, const Space& W,
+  /// With another module's weight if there is one, which would lie in W.
+  Linear(OwnerAndName place, const std::string& spec, const Space& X, const Parameter* weight, const Space& W,
          const Space& Y, const LinearOptions& options);
   /// The part of all constructors that needs the weight.
   void complete(const Space& X, const Space& Y, const LinearOptions& options);

@@ -5,6 +5,8 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "riesz/comm/error.h"
@@ -15,14 +17,14 @@
 namespace riesz {
 namespace {
 
-using Axes = std::vector<std::string>;
+std::string shown(const ShardingAxis& axis) {
+  return axis.name + (axis.kind == ShardingAxis::Kind::zigzag ? " (zigzag)" : "");
+}
 
-const char* const kSequenceAxis = "sp";
-
-std::string joined(const Axes& axes) {
-  std::string text;
-  for (const std::string& axis : axes) text += (text.empty() ? "" : "/") + axis;
-  return text.empty() ? "-" : text;
+/// X with an axis that shards this dim, unless it shards another.
+Space sharded_by(const Space& X, int dim, const ShardingAxis& axis) {
+  if (X.dim_of(X.partition().index(axis.name)) >= 0) return X;
+  return axis.kind == ShardingAxis::Kind::zigzag ? X.zigzag(dim, axis.name) : X.sharded(dim, axis.name);
 }
 
 /// The key and value heads that worker `w` of an axis uses, if `group` query heads share one.
@@ -47,21 +49,45 @@ Split split_like_queries(std::int64_t heads, std::int64_t key_value_heads, int w
   return sum == key_value_heads ? Split::sizes(sizes) : Split::covering(key_value_heads, used);
 }
 
+bool operator==(const Places& a, const Places& b) {
+  return a.stream == b.stream && a.inside == b.inside && a.weight_in == b.weight_in &&
+         a.weight_out == b.weight_out && a.attending == b.attending;
+}
+
+/// Do layouts treat two roles in one way?
+bool alike(const Role& a, const Role& b) {
+  if (a.same_as(b)) return true;
+  const bool one_like =
+      a.like().has_value() == b.like().has_value() && (!a.like() || alike(*a.like(), *b.like()));
+  const bool one_axes =
+      (a.axes() == nullptr) == (b.axes() == nullptr) && (a.axes() == nullptr || *a.axes() == *b.axes());
+  return a == b && one_like && one_axes && a.home() == b.home();
+}
+
+/// The axes that a role has of its own, or the role that it lies like; or nullptr.
+const Places* own_axes(const Role& role) {
+  const std::optional<Role> like = role.like();  // which the role holds
+  return role.axes() != nullptr || !like ? role.axes() : own_axes(*like);
+}
+
 }  // namespace
 
 ModelSpaces::ModelSpaces(Layout layout, Roles roles) : layout_(std::move(layout)), roles_(std::move(roles)) {
   for (const auto& [letter, dim] : roles_) {
-    const bool any = dim.role == Role::batch || dim.role == Role::sequence;
+    const bool any = dim.role.is(Role::batch) || dim.role.is(Role::sequence);
     RIESZ_CHECK(dim.extent >= 1 || (any && dim.extent == Space::any), "roles: the dim ", letter, ", ",
                 to_string(dim.role), ", has an extent of ", dim.extent, "; it is at least 1",
                 any ? ", or of any extent" : "");
+    for (const auto& [other, of_other] : roles_)
+      RIESZ_CHECK(dim.role != of_other.role || alike(dim.role, of_other.role), "roles: the dims ", letter,
+                  " and ", other, " have roles of one name, ", to_string(dim.role),
+                  ", that layouts treat differently; give one of them another name");
   }
-  const char queries = letter(Role::heads), keys = letter(Role::key_value_heads);
-  RIESZ_CHECK(queries == 0 || keys == 0 || extent(queries) % extent(keys) == 0, "roles: ", extent(queries),
-              " query heads are no multiple of ", extent(keys),
-              " key and value heads; as many queries share each");
+  check_heads();
   if (!layout_.stages.empty())
     stages_ = std::make_shared<const Stages>(layout_.stages, roles_, layout_.stage_of);
+  else
+    check_axes();
 }
 
 ModelSpaces::ModelSpaces(const Stages& stages) : ModelSpaces(stages.spaces(stages.named("").value_or(0))) {
@@ -76,52 +102,92 @@ const Dim& ModelSpaces::dim(char letter) const {
   throw_error(concat("the letter ", letter, " has no role in this model, which has ", known));
 }
 
-char ModelSpaces::letter(Role role) const {
+char ModelSpaces::queries_of(char keys) const {
+  if (const char of = dim(keys).of; of != 0) return of;
   for (const auto& [letter, dim] : roles_)
-    if (dim.role == role) return letter;
+    if (dim.role.is(Role::heads)) return letter;
   return 0;
 }
 
-const Places& ModelSpaces::places(Role role) const {
-  static const Places nowhere;
-  const auto found = layout_.places.find(role);
-  return found == layout_.places.end() ? nowhere : found->second;
+void ModelSpaces::check_heads() const {
+  std::string kinds;
+  for (const auto& [letter, dim] : roles_)
+    if (dim.role.is(Role::heads)) kinds += concat(kinds.empty() ? "" : ", ", letter);
+  for (const auto& [letter, dim] : roles_) {
+    if (!dim.role.is(Role::key_value_heads)) continue;
+    RIESZ_CHECK(dim.of != 0 || kinds.size() <= 1, "roles: the key and value heads ", letter,
+                " may be those of any of the query heads ", kinds,
+                "; say of which, as in Dim{Role::key_value_heads, ", dim.extent, ", '", kinds[0], "'}");
+    const char queries = queries_of(letter);
+    if (queries == 0) continue;
+    RIESZ_CHECK(roles_.contains(queries) && roles_.at(queries).role.is(Role::heads),
+                "roles: the key and value heads ", letter, " are those of the letter ", queries,
+                ", which is no letter of query heads; there are ", kinds.empty() ? "none" : kinds);
+    RIESZ_CHECK(extent(queries) % dim.extent == 0, "roles: ", extent(queries),
+                " query heads are no multiple of ", dim.extent,
+                " key and value heads; as many queries share each");
+  }
 }
 
-Axes ModelSpaces::there(const Axes& axes) const {
-  Axes found;
-  for (const std::string& axis : axes)
-    if (mesh().find(axis) >= 0) found.push_back(axis);
+void ModelSpaces::check_axes() const {
+  if (!layout_.uses_all_axes) return;
+  std::set<std::string> known{"dp"};
+  const auto add = [&known](const Places& lies) {
+    for (const ShardingAxes* all : {&lies.stream, &lies.inside, &lies.weight_in, &lies.weight_out})
+      for (const ShardingAxis& axis : *all) known.insert(axis.name);
+    for (const ShardingAxis& axis : lies.attending.value_or(ShardingAxes{})) known.insert(axis.name);
+  };
+  for (const auto& [role, lies] : layout_.places) add(lies);
+  for (const auto& [letter, dim] : roles_)
+    if (const Places* own = own_axes(dim.role)) add(*own);
+  for (const Axis& axis : mesh().axes())
+    RIESZ_CHECK(axis.extent == 1 || known.contains(axis.name), "spaces::", layout_.name, ": the grid ",
+                to_string(mesh()), " has an axis ", axis.name,
+                ", which this layout does not use; give its workers to another axis");
+}
+
+const Places& ModelSpaces::places(const Role& role) const {
+  static const Places nowhere;
+  for (std::optional<Role> of = role; of; of = of->like()) {
+    if (const auto found = layout_.places.find(*of); found != layout_.places.end()) return found->second;
+    if (of->axes() != nullptr) return *of->axes();
+  }
+  return nowhere;
+}
+
+ShardingAxes ModelSpaces::there(const ShardingAxes& axes) const {
+  ShardingAxes found;
+  for (const ShardingAxis& axis : axes)
+    if (mesh().find(axis.name) >= 0) found.push_back(axis);
   return found;
 }
 
-bool ModelSpaces::has_width(const std::string& letters) const {
-  return std::any_of(letters.begin(), letters.end(), [&](char l) { return dim(l).role == Role::width; });
+ShardingAxes ModelSpaces::axes(const Role& role, Place place) const {
+  const Places& lies = places(role);
+  if (place == Place::stream) return there(lies.stream);
+  return there(place == Place::attending && lies.attending ? *lies.attending : lies.inside);
 }
 
-Space ModelSpaces::with_sequence(Space X, int dim, Place place) const {
-  const bool shared = mesh().find(kSequenceAxis) >= 0;
-  if (shared && layout_.sequence == Sequence::ring) X = X.zigzag(dim, kSequenceAxis);
-  if (shared && layout_.sequence == Sequence::ulysses && place != Place::attending)
-    X = X.sharded(dim, kSequenceAxis);
-  return X;
+bool ModelSpaces::in_stream(const std::string& letters) const {
+  const auto any = [&](Role::Home home) {
+    return std::any_of(letters.begin(), letters.end(), [&](char l) { return dim(l).role.home() == home; });
+  };
+  return any(Role::Home::stream) && !any(Role::Home::inside);
 }
 
-Space ModelSpaces::with_key_value_heads(Space X, int dim, Place place) const {
-  const char queries = letter(Role::heads);
-  Axes axes = there(places(Role::key_value_heads).inside);
-  if (place == Place::attending && layout_.sequence == Sequence::ulysses)
-    for (const std::string& axis : there({kSequenceAxis})) axes.push_back(axis);
+Space ModelSpaces::with_key_value_heads(Space X, int dim, char letter, const ShardingAxes& axes) const {
+  const char queries = queries_of(letter);
   const std::int64_t n = X.shape()[static_cast<std::size_t>(dim)];
   bool split = false;
-  for (const std::string& axis : axes) {
-    const int workers = mesh().extent(axis);
+  for (const ShardingAxis& axis : axes) {
+    const int workers = mesh().extent(axis.name);
+    if (X.dim_of(mesh().index(axis.name)) >= 0) continue;  // another dim's
     if (queries == 0 || extent(queries) == n)
-      X = X.sharded(dim, axis);
+      X = sharded_by(X, dim, axis);
     else if (workers > 1 && !std::exchange(split, true))
-      X = X.sharded(dim, axis, split_like_queries(extent(queries), n, workers));
+      X = X.sharded(dim, axis.name, split_like_queries(extent(queries), n, workers));
     else if (workers > 1)
-      X = X.copied(axis);  // splits that overlap do not nest
+      X = X.copied(axis.name);  // splits that overlap do not nest
   }
   return X;
 }
@@ -163,25 +229,28 @@ Space ModelSpaces::made_space(const std::string& letters, Place place) const {
   std::vector<std::int64_t> shape;
   for (const char letter : letters) shape.push_back(extent(letter));
   Space X(mesh(), shape);
-  const auto axes_of = [&](Role role) {
-    return there(place == Place::stream ? places(role).stream : places(role).inside);
+  const auto shard = [&](int d) {
+    const char letter = letters[static_cast<std::size_t>(d)];
+    const Role& role = dim(letter).role;
+    if (role.is(Role::key_value_heads) && place != Place::stream) {
+      X = with_key_value_heads(X, d, letter, axes(role, place));
+    } else {
+      for (const ShardingAxis& axis : axes(role, place)) X = sharded_by(X, d, axis);
+    }
   };
   bool batch = false, sequence = false;
+  for (int d = 0; d < X.dims(); ++d)
+    if (own_axes(dim(letters[static_cast<std::size_t>(d)]).role) != nullptr) shard(d);
   for (int d = 0; d < X.dims(); ++d) {
-    const Role role = dim(letters[static_cast<std::size_t>(d)]).role;
-    batch = batch || role == Role::batch;
-    if (role == Role::sequence && std::exchange(sequence, true)) continue;  // of keys, beside that of queries
-    if (role == Role::sequence) X = with_sequence(X, d, place);
-    if (role == Role::key_value_heads && place != Place::stream) {
-      X = with_key_value_heads(X, d, place);
-      continue;
-    }
-    for (const std::string& axis : axes_of(role)) X = X.sharded(d, axis);
-    if (role == Role::heads && place == Place::attending && layout_.sequence == Sequence::ulysses)
-      for (const std::string& axis : there({kSequenceAxis})) X = X.sharded(d, axis);
+    const Role& role = dim(letters[static_cast<std::size_t>(d)]).role;
+    batch = batch || role.is(Role::batch);
+    if (role.is(Role::sequence) && std::exchange(sequence, true))
+      continue;  // of keys, beside that of queries
+    if (own_axes(role) == nullptr) shard(d);
   }
-  if (!batch)
-    for (const std::string& axis : axes_of(Role::batch)) X = X.copied(axis);
+  if (batch) return X;
+  for (const ShardingAxis& axis : axes(Role::batch, place))
+    if (X.dim_of(mesh().index(axis.name)) < 0) X = X.copied(axis.name);
   return X;
 }
 
@@ -189,52 +258,51 @@ Space ModelSpaces::stream(const std::string& letters) const { return space(lette
 Space ModelSpaces::inside(const std::string& letters) const { return space(letters, Place::inside); }
 Space ModelSpaces::attending(const std::string& letters) const { return space(letters, Place::attending); }
 Space ModelSpaces::stream_or_inside(const std::string& letters) const {
-  return has_width(letters) ? stream(letters) : inside(letters);
+  return in_stream(letters) ? stream(letters) : inside(letters);
 }
 
 Space ModelSpaces::weight(const std::string& spec) const {
   const auto given = given_weights_.find(spec);
   if (given != given_weights_.end()) return given->second;
   const auto& [x, w, y] = detail::parse_indices(spec);
-  const bool up = has_width(x);
+  const bool up = in_stream(x);
   std::vector<std::int64_t> shape;
   for (const char letter : w) shape.push_back(extent(letter));
   Space W(mesh(), shape);
-  // Outputs first: between two inner widths an axis can shard but one, and then it is Megatron's column.
-  for (const bool outputs : {true, false}) {
+  const auto shard = [&](bool own, bool outputs) {
     for (std::size_t d = 0; d < w.size(); ++d) {
-      const Role role = dim(w[d]).role;
+      const Role& role = dim(w[d]).role;
       const bool in_x = x.find(w[d]) != std::string::npos, in_y = y.find(w[d]) != std::string::npos;
-      if (in_y != outputs) continue;
-      const Places& lies = places(up && in_y && role == Role::width ? Role::inner : role);
-      const Axes& axes = in_x && in_y ? lies.inside : in_y ? lies.weight_out : lies.weight_in;
-      for (const std::string& axis : there(axes))
-        if (W.dim_of(mesh().index(axis)) < 0) W = W.sharded(static_cast<int>(d), axis);
+      if (in_y != outputs || (own_axes(role) != nullptr) != own) continue;
+      const Places& lies = places(up && in_y && role.home() == Role::Home::stream ? Role::inner : role);
+      const ShardingAxes& axes = in_x && in_y ? lies.inside : in_y ? lies.weight_out : lies.weight_in;
+      for (const ShardingAxis& axis : there(axes)) W = sharded_by(W, static_cast<int>(d), axis);
     }
-  }
+  };
+  // Outputs first: between two inner widths an axis can shard but one, and then it is Megatron's column.
+  for (const bool own : {true, false})
+    for (const bool outputs : {true, false}) shard(own, outputs);
   return W;
 }
 
 std::string ModelSpaces::describe() const {
+  const bool apart = std::any_of(roles_.begin(), roles_.end(),
+                                 [&](const auto& each) { return places(each.second.role).attending; });
   std::vector<std::vector<std::string>> rows{
       {"", "", "extent", "stream", "inside", "weight in", "weight out"}};
+  if (apart) rows.front().push_back("attending");
+  const auto text = [&](const ShardingAxes& axes) {
+    std::string all;
+    for (const ShardingAxis& axis : there(axes))
+      if (mesh().extent(axis.name) > 1) all += (all.empty() ? "" : "/") + shown(axis);
+    return all.empty() ? "-" : all;
+  };
   for (const auto& [letter, dim] : roles_) {
-    Places lies = places(dim.role);
-    if (dim.role == Role::sequence && layout_.sequence != Sequence::whole) {
-      const std::string axis = layout_.sequence == Sequence::ring ? "sp (zigzag)" : "sp";
-      lies.stream.insert(lies.stream.begin(), axis);
-      lies.inside.insert(lies.inside.begin(), axis);
-    }
-    const auto shown = [&](Axes axes) {
-      std::erase_if(axes, [&](const std::string& axis) {
-        const std::string name = axis.substr(0, axis.find(' '));
-        return mesh().find(name) < 0 || mesh().extent(name) == 1;
-      });
-      return joined(axes);
-    };
+    const Places& lies = places(dim.role);
     rows.push_back({std::string(1, letter), to_string(dim.role),
-                    dim.extent == Space::any ? "any" : std::to_string(dim.extent), shown(lies.stream),
-                    shown(lies.inside), shown(lies.weight_in), shown(lies.weight_out)});
+                    dim.extent == Space::any ? "any" : std::to_string(dim.extent), text(lies.stream),
+                    text(lies.inside), text(lies.weight_in), text(lies.weight_out)});
+    if (apart) rows.back().push_back(text(lies.attending.value_or(lies.inside)));
   }
   return table_text(rows, "l", "  ");
 }

@@ -10,121 +10,18 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/zeros_like.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "riesz/comm/dispatched.h"
 #include "riesz/comm/resolved.h"
-#include "riesz/nn/kernels/lane_math.h"
-#include "riesz/nn/kernels/rows.h"
+#include "riesz/nn/kernels/compute_rows.h"
 #include "riesz/nn/kernels/stored.h"
+#include "riesz/nn/loss/exp_of_row.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz::detail {
 namespace {
-
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-/// exp(x) of one number.
-template <typename Team>
-RIESZ_ROW float exp_of_one(float x) {
-  typename Team::Numbers all = {}, y;
-  all += x;
-  exp_of(all, y);
-  return y[0];
-}
-
-struct SumsSoFar {
-  float greatest = kNone;
-  double sum = 0, shifted = 0;
-};
-
-/// Adds the elements from `begin` to `end`, which fit the processor's nearest memory: they are read twice.
-template <typename Team, typename Number>
-RIESZ_ROW void add_block(const Number* x, std::int64_t begin, std::int64_t end, SumsSoFar& all) {
-  using Numbers = typename Team::Numbers;
-  constexpr std::int64_t kTerms = 8 * kLanesOf<Numbers>;
-  Numbers most = {};
-  most += kNone;
-  Team::each(begin, end, [&](auto part) RIESZ_PART {
-    Numbers a;
-    part.load(x, a, kNone);
-    most = a > most ? a : most;
-  });
-  const float greatest = Team::greatest(most);
-  if (greatest > all.greatest) {
-    if (begin > 0) {
-      all.sum *= exp_of_one<Team>(all.greatest - greatest);
-      all.shifted += static_cast<double>(begin) * (all.greatest - greatest);
-    }
-    all.greatest = greatest;
-  }
-  const float g = all.greatest == kNone ? 0 : all.greatest;
-  for (std::int64_t at = begin; at < end; at += kTerms) {
-    Numbers of_exp = {}, of_x = {};
-    Team::each(at, std::min(end, at + kTerms), [&](auto part) RIESZ_PART {
-      Numbers a, e;
-      part.load(x, a, kNone);
-      a -= g;
-      exp_of(a, e);
-      of_exp += e;
-      part.load(x, a, g);
-      of_x += a - g;
-    });
-    all.sum += Team::sum(of_exp), all.shifted += Team::sum(of_x);
-  }
-}
-
-template <typename Number>
-struct SumsOfRow {
-  const Number* x;
-  std::int64_t n;
-  float *greatest, *sum, *shifted;
-
-  template <typename Team>
-  RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
-    constexpr std::int64_t kBlock = 2048;
-    SumsSoFar all;
-    for (std::int64_t at = 0; at < n; at += kBlock)
-      add_block<Team>(x + row * n, at, std::min(n, at + kBlock), all);
-    greatest[row] = all.greatest;
-    sum[row] = static_cast<float>(all.sum), shifted[row] = static_cast<float>(all.shifted);
-  }
-};
-
-/// y may be x.
-template <typename Number>
-struct GradientOfRow {
-  const Number* x;
-  std::int64_t n;
-  const float *g, *of_exp, *of_each, *of_target;
-  const std::int64_t* target;
-  Number* y;
-
-  template <typename Team>
-  RIESZ_ROW void operator()(const Team& /*team*/, std::int64_t row) const {
-    using Numbers = typename Team::Numbers;
-    const float greatest = g[row], a = of_exp[row], b = of_each[row], c = of_target[row];
-    const auto gradient = [&](auto part, float more, Numbers& e) RIESZ_PART {
-      Numbers of_x;
-      part.load(x + row * n, of_x, greatest);
-      of_x -= greatest;
-      exp_of(of_x, e);
-      e = e * a + (b + more);
-    };
-    const std::int64_t column = target[row];
-    const RowPart<Numbers, false> one{column, 1};
-    Numbers at_target = {};
-    if (column >= 0) gradient(one, c, at_target);
-    Team::each(0, n, [&](auto part) RIESZ_PART {
-      Numbers e;
-      gradient(part, 0, e);
-      part.store(e, y + row * n);
-    });
-    if (column >= 0) one.store(at_target, y + row * n);
-  }
-};
 
 RowSums sums_by_operators(const at::Tensor& rows) {
   const at::Tensor x = to_accumulation_type(rows);
@@ -137,8 +34,8 @@ RowSums sums_by_operators(const at::Tensor& rows) {
   return {greatest, at::sum(at::exp(shifted), {1}, true), at::sum(shifted, {1}, true)};
 }
 
-RowSums sums_in_memory(const at::Tensor& rows) {
-  if (!stored_plainly(rows) || !rows.is_contiguous()) return sums_by_operators(rows);
+RowSums sums_by_rows(const at::Tensor& rows) {
+  if (!of_stored_type(rows) || !rows.is_contiguous() || !has_values()) return sums_by_operators(rows);
   const std::int64_t n = rows.size(0), v = rows.size(1);
   const auto column = [&] { return at::empty({n, 1}, rows.options().dtype(at::kFloat)); };
   RowSums all{column(), column(), column()};
@@ -147,15 +44,22 @@ RowSums sums_in_memory(const at::Tensor& rows) {
   float* const shifted = all.shifted.mutable_data_ptr<float>();
   for_stored(rows.scalar_type(), [&](auto number) {
     using Number = decltype(number);
-    for_each_row(n, v, SumsOfRow<Number>{rows.const_data_ptr<Number>(), v, greatest, sum, shifted});
+    compute_rows(rows.device(), n, v, SumsOfRow<Number>{numbers_of<Number>(rows), v, greatest, sum, shifted});
   });
   return all;
 }
 
-const Dispatched<RowSums(const at::Tensor&)> sums_of_rows{sums_in_memory, sums_by_operators};
+/// Has a device's library the kernels?
+bool has_exp_rows(at::Device device) { return has_kernel<SumsOfRow<float>>(device); }
 
-at::Tensor gradients_in_memory(const at::Tensor& rows, const RowFactors& factors, bool alone) {
-  if (!stored_plainly(rows)) return row_gradients_by_operators(rows, factors);
+RowSums sums_there(const at::Tensor& rows) {
+  return has_exp_rows(rows.device()) ? sums_by_rows(rows) : sums_by_operators(rows);
+}
+
+const Dispatched<RowSums(const at::Tensor&)> sums_of_rows{sums_by_rows, sums_there};
+
+at::Tensor gradients_by_rows(const at::Tensor& rows, const RowFactors& factors, bool alone) {
+  if (!of_stored_type(rows) || !has_values()) return row_gradients_by_operators(rows, factors);
   const auto floats = [](const at::Tensor& column) { return resolved(column.to(at::kFloat).contiguous()); };
   const at::Tensor g = floats(factors.g), of_exp = floats(factors.of_exp), of_each = floats(factors.of_each),
                    of_target = floats(factors.of_target), target = factors.target.contiguous();
@@ -163,22 +67,23 @@ at::Tensor gradients_in_memory(const at::Tensor& rows, const RowFactors& factors
   const std::int64_t v = rows.size(1);
   for_stored(rows.scalar_type(), [&](auto number) {
     using Number = decltype(number);
-    Number* const y = result.mutable_data_ptr<Number>();
-    for_each_row(
-        rows.size(0), v,
-        GradientOfRow<Number>{rows.const_data_ptr<Number>(), v, g.const_data_ptr<float>(),
+    Number* const y = numbers_to<Number>(result);
+    compute_rows(
+        rows.device(), rows.size(0), v,
+        GradientOfRow<Number>{numbers_of<Number>(rows), v, g.const_data_ptr<float>(),
                               of_exp.const_data_ptr<float>(), of_each.const_data_ptr<float>(),
                               of_target.const_data_ptr<float>(), target.const_data_ptr<std::int64_t>(), y});
   });
   return result;
 }
 
-at::Tensor gradients_there(const at::Tensor& rows, const RowFactors& factors, bool /*alone*/) {
-  return row_gradients_by_operators(rows, factors);
+at::Tensor gradients_there(const at::Tensor& rows, const RowFactors& factors, bool alone) {
+  return has_exp_rows(rows.device()) ? gradients_by_rows(rows, factors, alone)
+                                     : row_gradients_by_operators(rows, factors);
 }
 
-const Dispatched<at::Tensor(const at::Tensor&, const RowFactors&, bool)> gradients_of_rows{
-    gradients_in_memory, gradients_there};
+const Dispatched<at::Tensor(const at::Tensor&, const RowFactors&, bool)> gradients_of_rows{gradients_by_rows,
+                                                                                           gradients_there};
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 #include "riesz/nn/norm/row_norm.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/beside.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -55,16 +55,15 @@ Vector LayerNorm::forward(const Vector& x) {
   const at::Tensor weight = beside_rows("LayerNorm", detail::BesideAs::product, X, letters_, w);
   const at::Tensor bias = beside_rows("LayerNorm", detail::BesideAs::sum, X, letters_, bias_.value());
   const bool constant = x.is_constant() && w.is_constant() && !bias_.trained();
-  const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return detail::elsewhere(X, {x.local(), weight, bias}, constant);
-    return {X, detail::row_norm(x.local(), weight, bias, epsilon_), constant};
+    return detail::local_op(X, {x.local(), weight, bias}, constant,
+                            [&] { return detail::row_norm(x.local(), weight, bias, epsilon_); });
   }
   const at::Tensor mean = detail::row_mean(X, row_sums(x), x.is_constant());
   const at::Tensor variance = detail::row_mean(X, row_squares(x, mean), x.is_constant());
-  if (!here) return detail::elsewhere(X, {x.local(), weight, bias}, constant);
-  return {X, detail::normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias}),
-          constant};
+  return detail::local_op(X, {x.local(), weight, bias}, constant, [&] {
+    return detail::normalised(x.local(), {mean, at::rsqrt(variance.add(epsilon_)), weight, bias});
+  });
 }
 
 std::string LayerNorm::describe() const { return concat("LayerNorm over the last dim, epsilon ", epsilon_); }
@@ -88,14 +87,14 @@ Vector RmsNorm::forward(const Vector& x) {
   check_one_device("RmsNorm", x, w);
   const at::Tensor weight = beside_rows("RmsNorm", detail::BesideAs::product, X, letters_, w);
   const bool constant = x.is_constant() && w.is_constant();
-  const bool here = X.partition().active();
   if (sharding_axes(X, X.dims() - 1).empty()) {
-    if (!here) return detail::elsewhere(X, {x.local(), weight}, constant);
-    return {X, detail::row_norm(x.local(), weight, {}, epsilon_), constant};
+    return detail::local_op(X, {x.local(), weight}, constant,
+                            [&] { return detail::row_norm(x.local(), weight, {}, epsilon_); });
   }
   const at::Tensor mean_square = detail::row_mean(X, row_squares(x, {}), x.is_constant());
-  if (!here) return detail::elsewhere(X, {x.local(), weight}, constant);
-  return {X, detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}}), constant};
+  return detail::local_op(X, {x.local(), weight}, constant, [&] {
+    return detail::normalised(x.local(), {{}, at::rsqrt(mean_square.add(epsilon_)), weight, {}});
+  });
 }
 
 std::string RmsNorm::describe() const { return concat("RmsNorm over the last dim, epsilon ", epsilon_); }

@@ -6,12 +6,16 @@
 
 namespace riesz::detail {
 
-// Norms of contiguous rows x (m, n) in fp32, bf16 or fp16 on a CPU, computed in fp32 in several threads:
+// Norms of contiguous rows x (m, n) in fp32, bf16 or fp16, on a CPU or on a device that has the kernels,
+// computed in fp32 in several threads:
 //
 //     y = (x − mean)·scale·weight + bias        scale = 1/√(mean((x − mean)²) + ε)
 //
 // With an undefined bias it is RMSNorm: mean is 0. Weight and bias (n) are in fp32. The bits of a row depend
 // on its elements and the processor alone.
+
+/// Are there kernels for this device?
+bool has_norm_rows(at::Device device);
 
 struct NormedRows {
   at::Tensor y;            ///< in x's type
@@ -32,8 +36,8 @@ struct NormGradients {
       bias;  ///< (n) in fp32, undefined unless `of_weights`; bias also where `rows.mean` is undefined
 };
 
-/// The gradients from ȳ; `rows.y` is not read. Rows are added in parts, and parts in order: how many there
-/// are depends on m alone, so the bits do not depend on the number of threads.
+/// The gradients from ȳ; `rows.y` is not read. Rows are added in parts, and parts in order. Their number
+/// depends on m and on whether this is a CPU, so the bits do not depend on the number of threads.
 NormGradients norm_rows_gradients(const at::Tensor& ybar, const at::Tensor& x, const at::Tensor& weight,
                                   const NormedRows& rows, bool of_weights = true);
 

@@ -88,20 +88,26 @@ class RowNormNode final : public Node {
   std::vector<std::int64_t> bias_;
 };
 
-at::Tensor norm_in_memory(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                          double epsilon) {
+at::Tensor norm_by_rows(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                        double epsilon) {
   const auto fits = [&](const at::Tensor& w) {
-    return stored_plainly(w) && w.scalar_type() == x.scalar_type();
+    return of_stored_type(w) && w.scalar_type() == x.scalar_type() && w.device() == x.device();
   };
-  if (!stored_plainly(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0)
+  if (!of_stored_type(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0 ||
+      !has_values())
     return row_norm_by_operators(x, weight, bias, epsilon);
   const bool has_gradient = bias.defined() ? recorded(x, weight, bias) : recorded(x, weight);
   if (has_gradient) return record(std::make_shared<RowNormNode>(epsilon), {x, weight, bias})[0];
   return norm_rows(as_rows(x), as_floats(weight), as_floats(bias), epsilon).y.view(x.sizes());
 }
 
+at::Tensor norm_there(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+  return has_norm_rows(x.device()) ? norm_by_rows(x, weight, bias, epsilon)
+                                   : row_norm_by_operators(x, weight, bias, epsilon);
+}
+
 const Dispatched<at::Tensor(const at::Tensor&, const at::Tensor&, const at::Tensor&, double)> norms{
-    norm_in_memory, row_norm_by_operators};
+    norm_by_rows, norm_there};
 
 }  // namespace
 

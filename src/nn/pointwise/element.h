@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <concepts>
+
 #include "riesz/nn/pointwise/dual.h"
-#include "riesz/nn/pointwise/expression.h"
 #include "riesz/nn/pointwise/number.h"
 
 namespace riesz {
@@ -16,8 +17,6 @@ template <typename V>
 inline constexpr bool is_element<Number<V>> = true;
 template <typename T, unsigned Inputs>
 inline constexpr bool is_element<Dual<T, Inputs>> = true;
-template <>
-inline constexpr bool is_element<Expression> = true;
 
 /// False for every type; delays a static_assert until the function is used.
 template <typename>
@@ -75,11 +74,6 @@ RIESZ_ELEMENT Number<V> normal_cdf(const Number<V>& x) {
   Number<V> bell;
   return normal_cdf(x, bell);
 }
-inline Expression normal_cdf(const Expression& x, Expression& bell) {
-  bell = exp(square(x) * -0.5);
-  return 0.5 * (1.0 + erf(x * 0.70710678118654752));
-}
-inline Expression normal_cdf(const Expression& x) { return 0.5 * (1.0 + erf(x * 0.70710678118654752)); }
 template <typename T, unsigned A>
 RIESZ_ELEMENT Dual<T, A> normal_cdf(const Dual<T, A>& x) {
   T bell(0.0);

@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "riesz/nn/pointwise/element.h"
+
 namespace riesz {
 
 /// Where a comparison of expressions holds: a tensor of booleans, or one boolean.
@@ -61,5 +63,14 @@ class Expression {
   at::Tensor tensor_;
   double constant_ = 0;
 };
+
+template <>
+inline constexpr bool detail::is_element<Expression> = true;
+
+inline Expression normal_cdf(const Expression& x, Expression& bell) {
+  bell = exp(square(x) * -0.5);
+  return 0.5 * (1.0 + erf(x * 0.70710678118654752));
+}
+inline Expression normal_cdf(const Expression& x) { return 0.5 * (1.0 + erf(x * 0.70710678118654752)); }
 
 }  // namespace riesz

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
+#include "riesz/nn/pointwise/device_formula.h"
 #include "riesz/nn/pointwise/element.h"
+#include "riesz/nn/pointwise/expression.h"
+#include "riesz/nn/pointwise/seeded.h"
 
 namespace riesz::detail {
 
@@ -18,14 +22,16 @@ template <typename T>
 using Strip = void (*)(const void* formula, const T* const* in, T* const* out, std::int64_t n);
 
 /// The functions that a formula is compiled to. `value` reads the inputs and writes y. `gradients` reads the
-/// inputs and ȳ and writes each x̄ whose pointer is not null. The last two use LibTorch's operators; each x̄
-/// has y's shape, not yet summed over broadcast dims.
+/// inputs and ȳ and writes each x̄ whose pointer is not null. The next two use LibTorch's operators; each x̄
+/// has y's shape, not yet summed over broadcast dims. The last two are how a device's library knows it.
 struct FormulaKernels {
   Strip<float> value_float, gradients_float;
   Strip<double> value_double, gradients_double;
   Expression (*value)(const void* formula, const std::vector<Expression>& inputs);
   std::vector<Expression> (*gradients)(const void* formula, const std::vector<Expression>& inputs,
                                        const Expression& ybar);
+  const char* name_there;  ///< of DeviceFormula<F, N>
+  std::size_t bytes;       ///< of F
 };
 
 /// Loads at most `left` elements; the other lanes are 0.
@@ -63,26 +69,6 @@ RIESZ_ELEMENT void value_strip(const void* formula, const Scalar* const* in, Sca
   Scalar* const y = out[0];
   for (std::int64_t at = 0; at < n; at += static_cast<std::int64_t>(sizeof(V) / sizeof(Scalar)))
     store_some<V>(Number<V>(f(some_of<V>(x[I] + at, n - at)...)), y + at, n - at);
-}
-
-/// x, on which its own derivative is 1.
-template <unsigned I, typename T>
-RIESZ_ELEMENT Dual<T, 1U << I> seeded(const T& x) {
-  Dual<T, 1U << I> seed(x);
-  seed.by[I] = T(1.0);
-  return seed;
-}
-
-template <std::size_t I, typename T>
-RIESZ_ELEMENT T derivative(const T&) {
-  return T(0.0);
-}
-template <std::size_t I, typename T, unsigned Inputs>
-RIESZ_ELEMENT T derivative(const Dual<T, Inputs>& y) {
-  if constexpr ((Inputs >> I & 1U) != 0)
-    return y.by[I];
-  else
-    return T(0.0);
 }
 
 template <typename V, typename Scalar, typename F, std::size_t... I>
@@ -153,7 +139,9 @@ struct Compiled {
         value_double,
         gradients_double,
         value,
-        gradients};
+        gradients,
+        typeid(DeviceFormula<F, N>).name(),
+        sizeof(F)};
     return all;
   }
 };

@@ -139,7 +139,12 @@ class Number {
   V v;
 
  private:
+#if defined(__CUDACC__)
+  // A thread of a device computes one float with the functions of lanes.
+  static constexpr bool kPlain = std::same_as<V, double>;
+#else
   static constexpr bool kPlain = std::floating_point<V>;
+#endif
   using Scalar = std::conditional_t<std::same_as<V, double>, double, float>;
 
   static RIESZ_ELEMENT Number of(const V& v) {

@@ -7,7 +7,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/pointwise/record.h"
 #include "riesz/nn/vectors/beside.h"
-#include "riesz/nn/vectors/elsewhere.h"
+#include "riesz/nn/vectors/local_op.h"
 
 namespace riesz::detail {
 namespace {
@@ -22,8 +22,7 @@ void check_type(const std::string& name, const Vector& x) {
 Vector applied(const Formula& formula, const Space& X, const std::vector<Vector>& xs,
                const std::vector<at::Tensor>& locals) {
   const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
-  if (!X.partition().active()) return elsewhere(X, locals, constant);
-  return {X, recorded_pointwise(formula, locals), constant};
+  return local_op(X, locals, constant, [&] { return recorded_pointwise(formula, locals); });
 }
 
 std::vector<std::string> groups_of(const std::string& indices) {

@@ -32,7 +32,8 @@ Vector pointwise_of(const Formula& formula, const std::string& indices, const st
 /// by `const auto`, and write a branch as `where`.
 ///
 /// y has the first one's type; fp16 and bf16 are computed in fp32 and rounded once. For backward the xs alone
-/// are saved. Elsewhere than on a CPU, and for second derivatives, f runs on LibTorch's operators. Local.
+/// are saved. Elsewhere than on a CPU, and for second derivatives, f runs on LibTorch's operators; only the
+/// library's activations have kernels there. Local.
 /// Differentiable any number of times.
 /// @throws Error if a vector is Partial, if spaces or devices differ, or if elements are not real
 /// floating-point numbers.

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "riesz/nn/pointwise/strips.h"
+#include "riesz/nn/pointwise/there.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/held_once.h"
 #include "riesz/primitives/node.h"
@@ -65,6 +67,17 @@ Tensors gradients_on_cpu(const Formula& formula, const Tensors& inputs, at::Tens
   return strips_of_gradients(formula, inputs, ybar, wanted, held_once(ybar));
 }
 
+at::Tensor value_elsewhere(const Formula& formula, const Tensors& inputs) {
+  const std::optional<at::Tensor> y = value_there(formula, inputs);
+  return y ? *y : operators_of_value(formula, inputs);
+}
+
+Tensors gradients_elsewhere(const Formula& formula, const Tensors& inputs, at::Tensor ybar,
+                            const std::vector<bool>& wanted) {
+  const std::optional<Tensors> all = gradients_there(formula, inputs, ybar, wanted, held_once(ybar));
+  return all ? *all : operators_of_gradients(formula, inputs, ybar, wanted);
+}
+
 /// It gives its output again. For that it has copies of the inputs that are broadcast, which are few
 /// elements, and of those in lent memory: the memory of a parameter, such as a bias, may be elsewhere when
 /// backward comes to a reader of the output.
@@ -114,9 +127,9 @@ class PointwiseNode : public Node {
 
 }  // namespace
 
-Dispatched<at::Tensor(const Formula&, const Tensors&)> pointwise_values{value_on_cpu, operators_of_value};
+Dispatched<at::Tensor(const Formula&, const Tensors&)> pointwise_values{value_on_cpu, value_elsewhere};
 Dispatched<Tensors(const Formula&, const Tensors&, at::Tensor, const std::vector<bool>&)> pointwise_gradients{
-    gradients_on_cpu, operators_of_gradients};
+    gradients_on_cpu, gradients_elsewhere};
 
 at::Tensor recorded_pointwise(const Formula& formula, const Tensors& inputs) {
   const bool recorded =

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "riesz/nn/kernels/in_threads.h"
+#include "riesz/nn/random/dropped_element.h"
 #include "riesz/nn/random/global_runs.h"
 #include "riesz/nn/random/philox_lanes.h"
 #include "riesz/nn/vectors/lanes.h"
@@ -29,8 +30,7 @@ struct Drop {
   Multiplied<Number> factor;  // rounded to Number
 
   inline __attribute__((always_inline)) Number operator()(Number x, std::uint32_t word) const {
-    const Multiplied<Number> kept = word < threshold ? Multiplied<Number>(0) : factor;
-    return static_cast<Number>(static_cast<Multiplied<Number>>(x) * kept);
+    return static_cast<Number>(dropped_number(static_cast<Multiplied<Number>>(x), word, threshold, factor));
   }
 };
 

@@ -12,6 +12,7 @@
 
 #include "riesz/nn/random/draw_each.h"
 #include "riesz/nn/random/drop_elements.h"
+#include "riesz/nn/random/dropped_there.h"
 #include "riesz/nn/random/philox_words.h"
 #include "riesz/nn/vectors/positions.h"
 
@@ -79,10 +80,17 @@ at::Tensor drawn_by_operators(const DropoutDraws& draws, const at::TensorOptions
   return mask.mul_(draws.factor()).view(sizes);
 }
 
+at::Tensor drawn_there(const DropoutDraws& draws, const at::TensorOptions& options) {
+  const at::Tensor mask = at::empty(sizes_of(draws.boxes), options);
+  if (!has_elements_to_drop_there(mask, draws)) return drawn_by_operators(draws, options);
+  drop_there({}, draws, mask);
+  return mask;
+}
+
 }  // namespace
 
-Dispatched<at::Tensor(const DropoutDraws&, const at::TensorOptions&)> dropout_mask_kernels{
-    drawn_in_memory, drawn_by_operators};
+Dispatched<at::Tensor(const DropoutDraws&, const at::TensorOptions&)> dropout_mask_kernels{drawn_in_memory,
+                                                                                           drawn_there};
 
 at::Tensor dropout_mask(const DropoutDraws& draws, const at::TensorOptions& options) {
   return dropout_mask_kernels(options.device(), draws, options);

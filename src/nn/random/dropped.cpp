@@ -13,6 +13,7 @@
 #include "riesz/comm/without_values.h"
 #include "riesz/nn/random/drop_elements.h"
 #include "riesz/nn/random/dropout_mask.h"
+#include "riesz/nn/random/dropped_there.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz::detail {
@@ -26,7 +27,10 @@ class DroppedNode final : public Node {
   std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs) override {
     const at::Tensor x = inputs[0].contiguous();
     at::Tensor y = at::empty(x.sizes(), x.options());
-    if (has_values()) drop_elements(x, draws_, y);
+    if (!x.is_cpu())
+      drop_there(x, draws_, y);
+    else if (has_values())
+      drop_elements(x, draws_, y);
     return {y};
   }
 
@@ -42,9 +46,19 @@ at::Tensor dropped_by_operators(const at::Tensor& x, const DropoutDraws& draws) 
   return at::mul(x, dropout_mask(draws, x.options()));
 }
 
-at::Tensor dropped_in_memory(const at::Tensor& x, const DropoutDraws& draws) {
+void check_elements(const at::Tensor& x, const DropoutDraws& draws) {
   RIESZ_CHECK(x.numel() == volume(draws.boxes), "dropout of ", x.numel(), " elements, drawn for ",
               volume(draws.boxes), "; the boxes say which elements x has");
+}
+
+at::Tensor dropped_there(const at::Tensor& x, const DropoutDraws& draws) {
+  check_elements(x, draws);
+  if (!has_elements_to_drop_there(x, draws)) return dropped_by_operators(x, draws);
+  return record(std::make_shared<DroppedNode>(draws), {x}).front();
+}
+
+at::Tensor dropped_in_memory(const at::Tensor& x, const DropoutDraws& draws) {
+  check_elements(x, draws);
   if (!has_elements_to_drop(x)) return dropped_by_operators(x, draws);
   return record(std::make_shared<DroppedNode>(draws), {x}).front();
 }
@@ -52,7 +66,7 @@ at::Tensor dropped_in_memory(const at::Tensor& x, const DropoutDraws& draws) {
 }  // namespace
 
 Dispatched<at::Tensor(const at::Tensor&, const DropoutDraws&)> dropped_kernels{dropped_in_memory,
-                                                                               dropped_by_operators};
+                                                                               dropped_there};
 
 at::Tensor dropped(const at::Tensor& x, const DropoutDraws& draws) {
   return dropped_kernels(x.device(), x, draws);

@@ -4,16 +4,12 @@
 
 #include <utility>
 
+#include "riesz/nn/random/philox_block.h"
 #include "riesz/nn/random/philox_words.h"
 #include "riesz/nn/random/random.h"
 
 namespace riesz {
 namespace {
-
-constexpr std::uint64_t kMultiplier0 = 0xD2511F53;
-constexpr std::uint64_t kMultiplier1 = 0xCD9E8D57;
-constexpr std::uint32_t kWeyl0 = 0x9E3779B9;
-constexpr std::uint32_t kWeyl1 = 0xBB67AE85;
 
 /// SplitMix64's finaliser: every bit of x reaches every bit of the result.
 std::uint64_t mix(std::uint64_t x) {
@@ -48,34 +44,19 @@ detail::PhiloxWords detail::philox_words(std::uint64_t key, const at::Tensor& co
   PhiloxWords c{counter_low.bitwise_and(kWord), counter_low.bitwise_right_shift(32),
                 word(counter_high & kWord), word(counter_high >> 32)};
   for (int round = 0; round < 10; ++round) {
-    Product first = product(kMultiplier0, c[0]), second = product(kMultiplier1, c[2]);
+    Product first = product(kPhiloxMultiplier0, c[0]), second = product(kPhiloxMultiplier1, c[2]);
     c = {second.high.bitwise_xor(c[1]).bitwise_xor_(static_cast<std::int64_t>(key0)), std::move(second.low),
          first.high.bitwise_xor(c[3]).bitwise_xor_(static_cast<std::int64_t>(key1)), std::move(first.low)};
-    key0 += kWeyl0;
-    key1 += kWeyl1;
+    key0 += kPhiloxWeyl0;
+    key1 += kPhiloxWeyl1;
   }
   return c;
 }
 
 std::array<std::uint32_t, 4> philox(std::uint64_t key, std::uint64_t counter_low,
                                     std::uint64_t counter_high) {
-  auto key0 = static_cast<std::uint32_t>(key);
-  auto key1 = static_cast<std::uint32_t>(key >> 32);
-  auto c0 = static_cast<std::uint32_t>(counter_low);
-  auto c1 = static_cast<std::uint32_t>(counter_low >> 32);
-  auto c2 = static_cast<std::uint32_t>(counter_high);
-  auto c3 = static_cast<std::uint32_t>(counter_high >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = kMultiplier0 * c0;
-    const std::uint64_t product1 = kMultiplier1 * c2;
-    c0 = static_cast<std::uint32_t>(product1 >> 32) ^ c1 ^ key0;
-    c2 = static_cast<std::uint32_t>(product0 >> 32) ^ c3 ^ key1;
-    c1 = static_cast<std::uint32_t>(product1);
-    c3 = static_cast<std::uint32_t>(product0);
-    key0 += kWeyl0;
-    key1 += kWeyl1;
-  }
-  return {c0, c1, c2, c3};
+  const detail::PhiloxBlock drawn = detail::philox_block(key, counter_low, counter_high);
+  return {drawn.word[0], drawn.word[1], drawn.word[2], drawn.word[3]};
 }
 
 std::uint64_t philox_key(std::uint64_t seed, std::string_view name) {

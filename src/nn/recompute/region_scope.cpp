@@ -5,26 +5,22 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/call_state.h"
 
 namespace riesz {
-namespace {
 
-thread_local RegionScope* innermost = nullptr;
-thread_local const detail::InRegion* innermost_region = nullptr;
-
-}  // namespace
-
-RegionScope::RegionScope(Regions what) : what_(what), outer_(std::exchange(innermost, this)) {}
+RegionScope::RegionScope(Regions what)
+    : what_(what), outer_(std::exchange(detail::call_state().regions, this)) {}
 
 RegionScope::~RegionScope() {
-  if (!left_) innermost = outer_;
+  if (!left_) detail::call_state().regions = outer_;
 }
 
-RegionScope* RegionScope::current() { return innermost; }
+RegionScope* RegionScope::current() { return detail::call_state().regions; }
 
 void RegionScope::leave() {
-  RIESZ_CHECK(!left_ && innermost == this, "RegionScope::leave: this thread's innermost is another");
-  innermost = std::exchange(outer_, nullptr);
+  RIESZ_CHECK(!left_ && current() == this, "RegionScope::leave: this thread's innermost is another");
+  detail::call_state().regions = std::exchange(outer_, nullptr);
   left_ = true;
 }
 
@@ -35,11 +31,12 @@ void RegionScope::run_again() {
 namespace detail {
 
 InRegion::InRegion(std::string name)
-    : name_(std::move(name)), outer_(std::exchange(innermost_region, this)) {}
-InRegion::~InRegion() { innermost_region = outer_; }
+    : name_(std::move(name)), outer_(std::exchange(call_state().region, this)) {}
+InRegion::~InRegion() { call_state().region = outer_; }
 
 const std::string* InRegion::name() {
-  return innermost_region == nullptr ? nullptr : &innermost_region->name_;
+  const InRegion* now = call_state().region;
+  return now == nullptr ? nullptr : &now->name_;
 }
 
 }  // namespace detail

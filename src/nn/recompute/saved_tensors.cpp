@@ -9,13 +9,11 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/call_state.h"
 #include "riesz/nn/recompute/save_watch.h"
 
 namespace riesz::detail {
 namespace {
-
-thread_local SavedTensors::Scope* innermost = nullptr;
-thread_local SaveWatch* watch = nullptr;
 
 /// Keeps what is saved, as autograd does by itself: without its graph, which may hold this.
 class Seen final : public torch::autograd::SavedVariableHooks {
@@ -60,9 +58,10 @@ class Slot final : public torch::autograd::SavedVariableHooks {
 /// Autograd's engine asks for hooks whenever a node saves a tensor. Python's is another such engine.
 struct Hooks final : torch::autograd::Engine {
   std::unique_ptr<torch::autograd::SavedVariableHooks> get_default_saved_variable_hooks() override {
-    if (innermost != nullptr && innermost->to_ != nullptr)
-      return std::make_unique<Slot>(innermost->to_, innermost->run_);
-    return watch == nullptr ? nullptr : std::make_unique<Seen>(*watch);
+    const CallState& state = call_state();
+    if (state.saving != nullptr && state.saving->to_ != nullptr)
+      return std::make_unique<Slot>(state.saving->to_, state.saving->run_);
+    return state.save_watch == nullptr ? nullptr : std::make_unique<Seen>(*state.save_watch);
   }
 
   static Engine& instance() {
@@ -82,12 +81,12 @@ namespace {
 }  // namespace
 
 SavedTensors::Scope::Scope(std::shared_ptr<SavedTensors> to, Run run)
-    : to_(std::move(to)), run_(run), outer_(std::exchange(innermost, this)) {}
-SavedTensors::Scope::~Scope() { innermost = outer_; }
-const SavedTensors::Scope* SavedTensors::Scope::current() { return innermost; }
+    : to_(std::move(to)), run_(run), outer_(std::exchange(call_state().saving, this)) {}
+SavedTensors::Scope::~Scope() { call_state().saving = outer_; }
+const SavedTensors::Scope* SavedTensors::Scope::current() { return call_state().saving; }
 
-SaveWatch::SaveWatch() : outer_(std::exchange(watch, this)) {}
-SaveWatch::~SaveWatch() { watch = outer_; }
+SaveWatch::SaveWatch() : outer_(std::exchange(call_state().save_watch, this)) {}
+SaveWatch::~SaveWatch() { call_state().save_watch = outer_; }
 
 bool SavedTensors::Form::operator==(const Form& other) const {
   return sizes == other.sizes && type == other.type && (leaf != other.leaf || version == other.version);

@@ -5,8 +5,8 @@
 #include <ATen/ops/add.h>
 
 #include "riesz/nn/vectors/beside.h"
-#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/held_once.h"
+#include "riesz/nn/vectors/local_op.h"
 
 namespace riesz::detail {
 
@@ -23,10 +23,11 @@ Vector with_channel_bias(const Vector& y, const Parameter& bias) {
   const std::string letters = std::string("bcdhw").substr(0, static_cast<std::size_t>(y.space().dims()));
   const at::Tensor b = read_beside("add", BesideAs::sum, y.space(), letters, bias.value(), "c");
   const bool constant = y.is_constant() && !bias.trained();
-  if (!y.space().partition().active()) return elsewhere(y.space(), {y.local(), b}, constant);
-  const at::Tensor& of_x = y.local();
-  const at::Tensor added = b.to(of_x.scalar_type());
-  return {y.space(), held_once(of_x) ? of_x.add_(added) : at::add(of_x, added), constant};
+  return local_op(y.space(), {y.local(), b}, constant, [&] {
+    const at::Tensor& of_x = y.local();
+    const at::Tensor added = b.to(of_x.scalar_type());
+    return held_once(of_x) ? of_x.add_(added) : at::add(of_x, added);
+  });
 }
 
 }  // namespace riesz::detail

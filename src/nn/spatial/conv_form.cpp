@@ -88,11 +88,15 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
     RIESZ_CHECK(window.padding_after <= most, whose, ": a padding of ", window.padding_after, " by mode ",
                 to_string(padding.mode), ", but dim ", i, " of space has ", n, " elements, so at most ",
                 most);
-    RIESZ_CHECK(output_extent(window, n) > 0, whose, ": a window over ", all + 1,
-                " elements does not fit the ", n, " of dim ", i, " of space with padding ",
-                window.padding_before, " and ", window.padding_after);
+    check_fits(whose, window, n, i);
   }
   return windows;
+}
+
+void check_fits(const std::string& whose, const Window& window, std::int64_t n, std::size_t dim) {
+  RIESZ_CHECK(output_extent(window, n) > 0, whose, ": a window over ",
+              window.dilation * (window.kernel - 1) + 1, " elements does not fit the ", n, " of dim ", dim,
+              " of space with padding ", window.padding_before, " and ", window.padding_after);
 }
 
 Initial conv_initial(const std::optional<Initial>& given, const std::vector<std::int64_t>& weight_shape) {

@@ -44,4 +44,7 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
                                const std::vector<std::int64_t>& stride,
                                const std::vector<std::int64_t>& dilation, const Padding& padding);
 
+/// @throws Error on behalf of `whose` if the window has no place in the n inputs of a dim of space.
+void check_fits(const std::string& whose, const Window& window, std::int64_t n, std::size_t dim);
+
 }  // namespace riesz::detail

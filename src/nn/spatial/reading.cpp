@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "riesz/comm/on_device.h"
 #include "riesz/partition/intervals/segments.h"
 
 namespace riesz {
@@ -45,11 +46,15 @@ Intervals wrapped(const DimReading& reading, const Interval& reach) {
 
 Piece piece_of(const DimReading& reading, const Interval& outputs) {
   const Interval reach = reading.reach(outputs);
-  if (reading.mode != PaddingMode::zeros) return {outputs, wrapped(reading, reach)};
+  if (reading.mode != PaddingMode::zeros)
+    return {outputs, wrapped(reading, reach), 0, 0, reach.begin, outputs.begin};
   const Interval inside = intersect({0, reading.inputs}, reach);
-  return {outputs, inside.size() > 0 ? Intervals{inside} : Intervals{},
+  return {outputs,
+          inside.size() > 0 ? Intervals{inside} : Intervals{},
           std::max<std::int64_t>(0, std::min<std::int64_t>(0, reach.end) - reach.begin),
-          std::max<std::int64_t>(0, reach.end - std::max(reading.inputs, reach.begin))};
+          std::max<std::int64_t>(0, reach.end - std::max(reading.inputs, reach.begin)),
+          reach.begin,
+          outputs.begin};
 }
 
 /// Cut so that each is inside one run or made of whole runs.
@@ -84,7 +89,7 @@ at::Tensor positions(const Intervals& intervals, const at::Tensor& of) {
   const auto n = static_cast<std::int64_t>(all.size());
   const at::Tensor here = at::zeros({n}, at::kLong);
   std::copy(all.begin(), all.end(), here.mutable_data_ptr<std::int64_t>());
-  return here.to(of.device());
+  return on_device(here, of.device());
 }
 
 }  // namespace

@@ -38,6 +38,8 @@ struct Piece {
   Intervals inputs;
   std::int64_t before = 0;
   std::int64_t after = 0;
+  std::int64_t first = 0;   ///< the global index of the first element read, padding included
+  std::int64_t global = 0;  ///< that of the first output
 };
 
 /// The pieces of outputs that a worker holds, by global indices. None is empty.

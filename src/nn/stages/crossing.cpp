@@ -5,21 +5,14 @@
 #include <cstddef>
 #include <utility>
 
+#include "riesz/nn/call_state.h"
 #include "riesz/nn/vectors/to_space.h"
 
 namespace riesz {
-namespace {
 
-thread_local Crossing* current_crossing = nullptr;
-thread_local const Stages* current_stages = nullptr;
-thread_local int stage_in_them = -1;
-thread_local std::uint64_t stages_entered = 0;
-
-}  // namespace
-
-Crossing::Crossing() : outer_(std::exchange(current_crossing, this)) {}
-Crossing::~Crossing() { current_crossing = outer_; }
-Crossing* Crossing::current() { return current_crossing; }
+Crossing::Crossing() : outer_(std::exchange(detail::call_state().crossing, this)) {}
+Crossing::~Crossing() { detail::call_state().crossing = outer_; }
+Crossing* Crossing::current() { return detail::call_state().crossing; }
 
 void bring(const std::vector<Vector*>& arguments, const std::vector<Space>& targets) {
   for (std::size_t i = 0; i < arguments.size(); ++i)
@@ -29,19 +22,21 @@ void bring(const std::vector<Vector*>& arguments, const std::vector<Space>& targ
 namespace detail {
 
 StageScope::StageScope(const Stages* stages, int stage)
-    : outer_(std::exchange(current_stages, stages)), outer_stage_(std::exchange(stage_in_them, stage)) {
-  ++stages_entered;
+    : outer_(std::exchange(call_state().stages, stages)),
+      outer_stage_(std::exchange(call_state().stage, stage)) {
+  ++call_state().stages_entered;
 }
 
-std::uint64_t StageScope::entered() { return stages_entered; }
+std::uint64_t StageScope::entered() { return call_state().stages_entered; }
 
 StageScope::~StageScope() {
-  current_stages = outer_;
-  stage_in_them = outer_stage_;
+  call_state().stages = outer_;
+  call_state().stage = outer_stage_;
 }
 
 bool StageScope::in(const Stages* stages, int stage) {
-  return current_stages == stages && stage_in_them == stage;
+  const CallState& now = call_state();
+  return now.stages == stages && now.stage == stage;
 }
 
 }  // namespace detail

@@ -65,4 +65,8 @@ Vector sub(const Vector& x, const std::string& x_indices, const Vector& b, const
 Vector mul(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices);
 Vector div(const Vector& x, const std::string& x_indices, const Vector& g, const std::string& g_indices);
 
+/// v for all of Y's other indices, in Y, which is concrete and not Partial: y[b,t,c] = v[c] for
+/// expand(v, "c", Y, "btc"). Its adjoint sums over them. Cost: of v's natural map beside Y. No memory.
+Vector expand(const Vector& v, const std::string& v_indices, const Space& Y, const std::string& y_indices);
+
 }  // namespace riesz

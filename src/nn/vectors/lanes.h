@@ -15,6 +15,8 @@
 #define RIESZ_FOR_AVX512
 #endif
 
+// Compilers of device code have no such vectors: there a thread computes with one float.
+#if !defined(__CUDACC__)
 namespace riesz::detail {
 
 /// Number of floats computed at once; on processors with narrower registers, one part after another.
@@ -71,3 +73,4 @@ Kernel for_this_processor(Kernel any, Kernel avx2, Kernel avx512) {
 }
 
 }  // namespace riesz::detail
+#endif

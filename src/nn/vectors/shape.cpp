@@ -11,8 +11,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/following_space.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/nn/vectors/reshaped.h"
 #include "riesz/partition/intervals/local_boxes.h"
 #include "riesz/partition/space_dims.h"
@@ -198,8 +198,7 @@ Vector stack(const std::vector<Vector>& xs, int dim) {
   }
   const Space Y = insert_dim(X, d, static_cast<std::int64_t>(xs.size()));
   const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
-  if (!X.partition().active()) return detail::elsewhere(Y, locals, constant);
-  return {Y, at::stack(locals, d), constant};
+  return detail::local_op(Y, locals, constant, [&] { return at::stack(locals, d); });
 }
 
 }  // namespace riesz

@@ -9,8 +9,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/elsewhere.h"
 #include "riesz/nn/vectors/following_space.h"
+#include "riesz/nn/vectors/local_op.h"
 #include "riesz/nn/vectors/shape.h"
 #include "riesz/partition/space_dims.h"
 
@@ -168,8 +168,7 @@ Vector cat(const std::vector<Vector>& xs, int dim) {
   std::vector<at::Tensor> locals;
   for (const Vector& x : xs) locals.push_back(x.local());
   const bool constant = std::all_of(xs.begin(), xs.end(), [](const Vector& x) { return x.is_constant(); });
-  if (!Y.partition().active()) return detail::elsewhere(Y, locals, constant);
-  return {Y, at::cat(locals, d), constant};
+  return detail::local_op(Y, locals, constant, [&] { return at::cat(locals, d); });
 }
 
 }  // namespace riesz

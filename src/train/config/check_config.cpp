@@ -49,6 +49,9 @@ void check_sizes(const Config& config) {
   const auto width = static_cast<double>(model.width);
   const double hidden = model.hidden > 0 ? static_cast<double>(model.hidden) : 4 * width;
   check_weight(config, "a weight of the MLP", {"model.width", "model.hidden"}, width * hidden);
+  if (model.kind == "qwen2_moe")
+    check_weight(config, "a weight of an expert", {"model.width", "model.expert_hidden"},
+                 width * static_cast<double>(model.expert_hidden));
   check_weight(config, "a weight of attention", {"model.width"}, 3 * width * width);
   if (model.kind == "vit") {
     const double side = static_cast<double>(model.image) / static_cast<double>(model.patch);
@@ -72,9 +75,14 @@ void check_model(const Config& config) {
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
   if (model.kind == "gpt2" || model.kind == "vit") return;  // their positions have tables
   const std::int64_t of_head = model.width / model.heads;
-  const std::int64_t keys = model.kind == "llama" && model.key_value_heads > 0 ? model.key_value_heads : 1;
+  const bool routed = model.kind == "mixtral" || model.kind == "qwen2_moe";
+  const bool shares_keys = model.kind == "llama" || routed;
+  const std::int64_t keys = shares_keys && model.key_value_heads > 0 ? model.key_value_heads : 1;
   RIESZ_CHECK(model.heads % keys == 0, value_and_origin(config, "model.heads"), " is no multiple of ",
               value_and_origin(config, "model.key_value_heads"), ", which as many heads share each");
+  RIESZ_CHECK(!routed || model.experts_per_token <= model.experts,
+              value_and_origin(config, "model.experts_per_token"), " is above ",
+              value_and_origin(config, "model.experts"), ": a token goes to different experts");
   const bool some = model.kind == "gptj" && model.rotary_dims > 0;
   RIESZ_CHECK(some || of_head % 2 == 0, value_and_origin(config, "model.width"), " gives each of ",
               value_and_origin(config, "model.heads"), " a width of ", of_head,
@@ -173,6 +181,8 @@ void check_config(const Config& config, int ranks) {
   check_optimizer(config);
   check_data(config);
   profile_window(config);  // says what is wrong with it
+  RIESZ_CHECK(!config.train.nvtx || config.train.profile.empty(), value_and_origin(config, "train.profile"),
+              ", and train.nvtx is true: ranges go to one of them; leave one out");
 }
 
 }  // namespace riesz

@@ -18,6 +18,7 @@ struct Config {
   std::string device = "cpu";
   std::string precision = "fp32";
   std::string compute = "same";
+  bool tf32 = false;
 
   struct Layout {
     std::int64_t dp = 1;
@@ -54,6 +55,11 @@ struct Config {
     std::int64_t context = 6;
     std::int64_t rotary_dims = 0;
     double rotary_base = 10000.0;
+    std::int64_t experts = 8;
+    std::int64_t experts_per_token = 2;
+    double balance_weight = 0.01;
+    std::int64_t expert_hidden = 0;
+    bool renormalise = false;
     std::string activation = "gelu";
     double epsilon = 1e-5;
     bool tied = false;
@@ -122,6 +128,7 @@ struct Config {
     std::int64_t eval_every = 100;
     std::int64_t eval_size = 500;
     std::string profile;
+    bool nvtx = false;
   } train;
 
   struct Checkpoint {

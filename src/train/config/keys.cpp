@@ -118,23 +118,42 @@ std::vector<Key> pipeline_keys() {
 std::vector<Key> model_keys() {
   const char* kind = "model.kind";
   const auto of_images = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
-  const auto of_text = [](Key key) { return only("model.kind", {"gpt2", "gptj", "llama"}, std::move(key)); };
+  const auto of_experts = [](Key key) {
+    return only("model.kind", {"mixtral", "qwen2_moe"}, std::move(key));
+  };
+  const auto of_text = [](Key key) {
+    return only("model.kind", {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe"}, std::move(key));
+  };
   return {
-      choice(RIESZ_TEXT(model.kind,
-                        "which: GPT-2, as minGPT; GPT-J, whose positions turn and whose branches stand side "
-                        "by side; the Llama family; or ViT, of images"),
-             {"gpt2", "gptj", "llama", "vit"}),
+      choice(RIESZ_TEXT(
+                 model.kind,
+                 "which: GPT-2, as minGPT; GPT-J, whose positions turn and whose branches stand side "
+                 "by side; the Llama family; Mixtral and Qwen2-MoE, Llamas with experts; or ViT, of images"),
+             {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe", "vit"}),
       path_or_name(RIESZ_TEXT(model.from,
                               "a trained model to go on from: a folder with config.json and safetensors, or "
                               "the name of one in Hugging Face's cache, such as org/name; its sizes stand in "
                               "the place of these keys; empty: none")),
       RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
       RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
-      only(kind, {"llama"},
+      only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_INTEGER(model.key_value_heads, 0, kNoLimit,
                          "heads of keys and values, which as many attention heads share each; 0: as many")),
       RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
-      RIESZ_INTEGER(model.hidden, 0, kNoLimit, "width of the MLP; 0: four times the width"),
+      RIESZ_INTEGER(model.hidden, 0, kNoLimit,
+                    "width of the MLP; of each expert of a mixtral, of the shared expert of a qwen2_moe; 0: "
+                    "four times the width"),
+      only(kind, {"qwen2_moe"},
+           RIESZ_INTEGER(model.expert_hidden, 0, kNoLimit,
+                         "width of each expert but the shared one; 0: that of the shared one")),
+      only(kind, {"qwen2_moe"},
+           RIESZ_SWITCH(model.renormalise, "whether the gates of a token are divided by their sum")),
+      of_experts(RIESZ_INTEGER(model.experts, 1, 4096, "experts of a block, in the place of its MLP")),
+      of_experts(RIESZ_INTEGER(model.experts_per_token, 1, 4096,
+                               "experts that each token goes to, of the greatest router logits")),
+      of_experts(RIESZ_NUMBER(model.balance_weight, 0, kNoLimit,
+                              "of the loss that balances the experts, which training adds to that of the "
+                              "tokens; 0: none")),
       of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
       of_images(
           RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
@@ -147,14 +166,15 @@ std::vector<Key> model_keys() {
       only(kind, {"gptj"},
            RIESZ_INTEGER(model.rotary_dims, 0, kNoLimit,
                          "dims of each head that turn with the position, an even number; 0: all")),
-      only(kind, {"llama"},
+      only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
                         "base of the angles by which heads turn with the position, rope_theta")),
       choice(RIESZ_TEXT(model.activation,
-                        "of the MLP; gelu is GPT-2's, by tanh; a llama has silu unless this is given"),
+                        "of the MLP; gelu is GPT-2's, by tanh; gpt2, gptj and vit have it unless this is "
+                        "given, others silu"),
              {"gelu", "gelu_exact", "relu", "silu"}),
       RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms"),
-      only(kind, {"gpt2", "llama"},
+      only(kind, {"gpt2", "llama", "mixtral", "qwen2_moe"},
            RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
       only(kind, {"gpt2", "gptj", "vit"},
            RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training")),
@@ -233,7 +253,11 @@ std::vector<Key> general_keys() {
            choice(RIESZ_TEXT(compute,
                              "the type in which matrices are multiplied and attention is computed: that of "
                              "the parameters, or another to which operands are cast before they move"),
-                  {"same", "bf16", "fp16"}))};
+                  {"same", "bf16", "fp16"})),
+      only("device", {"cuda"},
+           RIESZ_SWITCH(tf32,
+                        "whether a GPU may round fp32 operands of products to tf32, which has 10 bits after "
+                        "the point: faster, and right to 3 digits"))};
 }
 
 std::vector<Key> optimizer_keys() {
@@ -316,8 +340,10 @@ std::vector<Key> train_keys() {
                     "held-out sequences, or images, that a measurement reads, or all if they are fewer"),
       RIESZ_TEXT(train.profile,
                  "steps whose operators, layers, kernels and waits output.folder/trace.json shows, first to "
-                 "last, such "
-                 "as 3:6; empty: none"),
+                 "last, such as 3:6; empty: none"),
+      RIESZ_SWITCH(train.nvtx,
+                   "whether steps, phases, layers and operators are ranges for NVIDIA's profilers, such as "
+                   "nsys; it needs a build with CUDA"),
   };
 }
 

@@ -255,8 +255,9 @@ void read_word(Config& config, const std::string& word) {
 /// What is not said, and is not the same of all kinds.
 void add_defaults(Config& config) {
   if (!config.model.from.empty()) return;
-  if (config.model.kind == "llama" && !config.origins.contains("model.activation"))
-    config.model.activation = "silu";
+  const std::string& kind = config.model.kind;
+  const bool like_llama = kind == "llama" || kind == "mixtral" || kind == "qwen2_moe";
+  if (like_llama && !config.origins.contains("model.activation")) config.model.activation = "silu";
 }
 }  // namespace
 

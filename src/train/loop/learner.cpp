@@ -44,8 +44,13 @@ Vector lay_out(const Learner& model, const Space& X, const at::Tensor& global) {
   return {here.space(), sent(here.local(), device_of(model)), true};
 }
 
-Vector logits_of(const Learner& model, const at::Tensor& inputs) {
+Predictions predictions_of(const Learner& model, const at::Tensor& inputs) {
   return model.logits(lay_out(model, model.inputs, model.reads ? model.reads(inputs) : inputs));
+}
+
+Loss cross_entropy_of(const Learner& model, const Vector& logits, const at::Tensor& targets) {
+  const LayerScope layer("loss");
+  return cross_entropy(logits, lay_out(model, model.targets, targets));
 }
 
 /// What `call` gives of all rows at once, or with a pipeline of each part of them, joined by rows.
@@ -69,14 +74,18 @@ std::int64_t count_targets(const Batch& batch) {
 }
 
 Loss loss_of(const Learner& model, const Batch& batch) {
-  const Vector logits = logits_of(model, batch.inputs);
-  const LayerScope layer("loss");
-  return cross_entropy(logits, lay_out(model, model.targets, batch.targets));
+  return cross_entropy_of(model, predictions_of(model, batch.inputs).logits, batch.targets);
+}
+
+Vector training_loss(const Learner& model, const Batch& batch, double times) {
+  const Predictions given = predictions_of(model, batch.inputs);
+  const Vector sum = cross_entropy_of(model, given.logits, batch.targets).sum;
+  return given.loss ? sum + times * *given.loss : sum;
 }
 
 at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline) {
   const at::Tensor all = in_parts(pipeline, inputs.size(0), [&](const Interval& rows) {
-    Vector logits = logits_of(model, inputs.narrow(0, rows.begin, rows.size()));
+    Vector logits = predictions_of(model, inputs.narrow(0, rows.begin, rows.size())).logits;
     while (logits.space().dims() > 2) logits = select(logits, 1, logits.space().shape()[1] - 1);
     return known_everywhere(model.module, logits);
   });

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/predictions.h"
 #include "riesz/nn/module.h"
 #include "riesz/train/data/task.h"
 
@@ -15,12 +16,12 @@ namespace riesz {
 class Pipeline;
 
 /// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
-/// (rows, …, vocabulary), in any placement.
+/// (rows, …, vocabulary), in any placement, with the model's own loss if it has one.
 struct Learner {
   Module& module;
   Space inputs;
   Space targets;
-  std::function<Vector(const Vector& inputs)> logits;
+  std::function<Predictions(const Vector& inputs)> logits;
   Partition workers = inputs.partition();  ///< of all its stages
   /// Makes the model's input from a batch's inputs, such as the patches of images. Local; each row by itself.
   /// Without it the model reads the inputs themselves.
@@ -36,6 +37,10 @@ std::int64_t count_targets(const Batch& batch);
 
 /// The cross-entropy of a batch; every worker gives all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
+
+/// What training takes gradients of: the sum of the batch's cross-entropies, and the model's own loss, if it
+/// has one, so many times. Collective over the model's workers.
+Vector training_loss(const Learner& model, const Batch& batch, double times);
 
 // The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are
 // cut into its micro-batches, as those of a step, and go forward by its schedule: stages compute at once.

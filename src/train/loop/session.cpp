@@ -8,6 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/failure_note.h"
+#include "riesz/comm/trace/nvtx_ranges.h"
 #include "riesz/comm/trace/range.h"
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
@@ -62,6 +63,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const Partition& mesh = model.workers;
   const bool first = mesh.rank() == 0;
   saved_config(config);  // refuses what could not be read back, before anything is made
+  std::optional<NvtxRanges> ranges;
+  if (config.train.nvtx) ranges.emplace();
   if (first) check_folder_can_be_written(config.output.folder);
   if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
   check_alike(mesh, "the configuration", digest(to_toml(config)));

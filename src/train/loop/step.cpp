@@ -102,12 +102,13 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   const std::int64_t parts = micro_batches_of(config_);
   const Split split = Split::balanced(batch.rows(), static_cast<int>(parts));
   // Of all micro-batches together, known before the first goes backward.
-  const double mean = 1.0 / static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
+  const auto targets = static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
+  const double mean = 1.0 / targets;
   const auto scaled = [&](const Vector& sum) { return scale_ ? scale_->scaled(sum, mean) : mean * sum; };
   const auto sum = [&](std::int64_t i) {
     zeros_.begin(i, parts);
     const Range range(RangeKind::phase, "forward");
-    return sum_of_losses(step, batch, split[static_cast<int>(i)]);
+    return sum_of_losses(step, batch, split[static_cast<int>(i)], targets);
   };
   timeline_.clear();
   double loss = 0;
@@ -136,13 +137,16 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   return there.defined() ? LateNumber(there) : LateNumber(loss);
 }
 
-Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows) const {
+Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows,
+                                   double targets) const {
   const ContextScope scope({.training = true,
                             .seed = static_cast<std::uint64_t>(config_.train.seed),
                             .step = step,
                             .first_row = rows.begin,
                             .rows = batch.rows()});
-  return loss_of(model_, batch.part(rows)).sum;
+  // The model's own loss is a mean over its rows: that of the batch is the mean over all rows.
+  const double share = static_cast<double>(rows.size()) / static_cast<double>(batch.rows());
+  return training_loss(model_, batch.part(rows), targets * share);
 }
 
 TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& batch) {

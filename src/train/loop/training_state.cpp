@@ -24,8 +24,8 @@ constexpr std::int64_t kFormat = 1;
 /// Where a training runs and what it writes, which its state does not depend on; and paths.
 bool is_place(const Key& key) {
   const auto of = [&](const char* section) { return key.name.starts_with(section); };
-  return key.name == "device" || of("layout.") || of("pipeline.") || of("output.") || of("checkpoint.") ||
-         key.path;
+  return key.name == "device" || key.name == "tf32" || of("layout.") || of("pipeline.") || of("output.") ||
+         of("checkpoint.") || key.path;
 }
 
 Json json_of(Config config) {

@@ -156,10 +156,25 @@ void run_later(const c10::OperatorHandle& op, const std::vector<c10::IValue>& gi
   stream(current_stream()).add(std::move(call));
 }
 
+/// The operator that the CPU has in this one's place. LibTorch asks devices that it does not know for
+/// convolutions of their own.
+c10::OperatorHandle of_the_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const std::string& name = op.operator_name().name;
+  const auto named = [](const char* other) {
+    return c10::Dispatcher::singleton().findSchemaOrThrow(other, "");
+  };
+  if (name == "aten::convolution_overrideable") return named("aten::convolution");
+  if (name != "aten::convolution_backward_overrideable") return op;
+  constexpr std::ptrdiff_t kBehindBiasSizes = 7;  // which the CPU's takes too
+  stack->insert(stack->end() - kBehindBiasSizes, c10::IValue());
+  return named("aten::convolution_backward");
+}
+
 }  // namespace
 
-void run_on_stream(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+void run_on_stream(const c10::OperatorHandle& asked, torch::jit::Stack* stack) {
   const at::AutoDispatchBelowADInplaceOrView below;
+  const c10::OperatorHandle op = of_the_cpu(asked, stack);
   const std::vector<c10::IValue> given = torch::jit::pop(*stack, op.schema().arguments().size());
   std::vector<Argument> arguments = arguments_of(op, given);
   if (waits(op, arguments))

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/spatial/batch_norm.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "riesz/comm/error.h"
+#include "riesz/comm/layer_scope.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/spatial/channel_bias.h"
+#include "riesz/nn/spatial/image_norm.h"
+#include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/reduce.h"
+#include "riesz/nn/vectors/to_space.h"
+
+namespace riesz {
+namespace {
+
+bool is_training(const std::string& whose) {
+  RIESZ_CHECK(ContextScope::current() != nullptr, whose,
+              " is called in no context, so it cannot know whether to take the moments of its batch; say "
+              "const ContextScope scope({.training = ...}) around the model's call");
+  return ContextScope::current()->training;
+}
+
+std::vector<int> all_but_channels(const Space& X) {
+  std::vector<int> dims = detail::dims_of_space(X);
+  dims.insert(dims.begin(), 0);
+  return dims;
+}
+
+}  // namespace
+
+BatchNorm::BatchNorm(OwnerAndName place, const Space& X, const BatchNormOptions& options)
+    : Layer(std::move(place)), named_("BatchNorm " + path()), options_(options) {
+  detail::check_image_norm(named_, X);
+  const Space C = detail::channel_space(X);
+  if (options.affine) weight_ = parameter("weight", C, {Initial::ones()}), bias_ = parameter("bias", C, {});
+  if (options.running_stats) {
+    mean_ = parameter("running_mean", C, {.trained = false});
+    variance_ = parameter("running_var", C, {.initial = Initial::ones(), .trained = false});
+  }
+  set_domain(X), set_range(X);
+}
+
+void BatchNorm::move_towards(Parameter& running, const Vector& now, double factor) const {
+  const at::NoGradGuard no_gradient;
+  const Vector there = to_space(now, running.space()), before = running.get();
+  const double share = options_.momentum;
+  if (!running.space().partition().active()) return;
+  const at::Tensor moment = there.local().to(before.local().scalar_type());
+  running.set(Vector(running.space(), before.local().mul(1 - share).add(moment, share * factor)));
+}
+
+Vector BatchNorm::forward(const Vector& x) {
+  const bool training = is_training(named_);
+  const Space& X = x.space();
+  const std::string letters = detail::image_letters(X);
+  const Vector full = detail::in_full(x);
+  if (!training && mean_) {
+    const Vector d = sub(full, letters, detail::in_full(mean_->value()), "c");
+    return cast(detail::scaled(d, detail::in_full(variance_->value()), "c", options_.epsilon, weight_, bias_),
+                x.local().scalar_type());
+  }
+  const std::vector<int> over = all_but_channels(X);
+  const std::int64_t n = X.numel() / std::max<std::int64_t>(1, X.shape()[1]);
+  RIESZ_CHECK(n > 1, named_, ": a channel has ", n, " elements in ", to_string(X),
+              "; the moments of a batch need more than one");
+  const Vector m = mean(full, over, {.all_reduce = true});
+  const Vector d = sub(full, letters, m, "c");
+  const Vector v = mean(square(d), over, {.all_reduce = true});
+  if (training && mean_ && PhaseScope::current() != Phase::recompute) {
+    move_towards(*mean_, m, 1);
+    move_towards(*variance_, v, static_cast<double>(n) / static_cast<double>(n - 1));
+  }
+  return cast(detail::scaled(d, v, "c", options_.epsilon, weight_, bias_), x.local().scalar_type());
+}
+
+std::string BatchNorm::describe() const {
+  return concat("BatchNorm, epsilon ", options_.epsilon, ", momentum ", options_.momentum,
+                options_.affine ? "" : ", without weight and bias",
+                options_.running_stats ? "" : ", without running moments");
+}
+
+}  // namespace riesz

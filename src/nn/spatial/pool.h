@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "riesz/nn/module.h"
+#include "riesz/nn/spatial/functions_by_x.h"
+
+namespace riesz {
+
+// Poolings over 1 to 3 dims of space, from X to Y, wherever both lie: batch, channels and space are sharded
+// in any way. Extents of y are torch's; dims of X and Y may be of any extent. Where an axis shards the space
+// of y, a worker computes its outputs, and reads what they need of x, a halo of any width. Without overlap of
+// windows and workers nothing is sent. To pool all of space, take mean(x, {2, 3}) or max(x, {2, 3})
+// (vectors/reduce.h). @throws Error naming the layer and the numbers, when it is made, where they do not fit.
+
+/// The windows of a pooling. A list has one number for all dims of space, or one for each.
+struct PoolWindows {
+  std::vector<std::int64_t> kernel;
+  std::vector<std::int64_t> stride = {};  ///< unless given, the kernel
+  std::vector<std::int64_t> padding = {0};
+  std::vector<std::int64_t> dilation = {1};
+  bool ceil_mode = false;  ///< a last window that begins in x or its padding before, but leaves it, counts
+};
+
+/// y = the greatest element of each window, NaN where one is NaN. Padding is −∞. The gradient goes to the
+/// first of several in row-major order, also where they lie on several workers. A window of nothing but −∞
+/// that reads padding has none.
+class MaxPool : public Layer<MaxPool> {
+ public:
+  MaxPool(OwnerAndName place, const Space& X, const Space& Y, const PoolWindows& windows);
+
+  Vector forward(const Vector& x);
+  /// Where y stands in x, as torch's return_indices: row-major global indices in the dims of space. Integers;
+  /// collective likewise.
+  Vector indices(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  PoolWindows windows_;
+  detail::FunctionsByX values_, indices_;
+};
+
+struct AvgPoolOptions {
+  bool count_include_pad = true;  ///< do zeros of the padding count in the mean?
+};
+
+/// y = the mean of each window. A last window (`ceil_mode`) may reach beyond the padding; that
+/// part never counts.
+class AvgPool : public Layer<AvgPool> {
+ public:
+  AvgPool(OwnerAndName place, const Space& X, const Space& Y, const PoolWindows& windows,
+          const AvgPoolOptions& options = {});
+
+  Vector forward(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  PoolWindows windows_;
+  AvgPoolOptions options_;
+  detail::FunctionsByX values_;
+};
+
+/// y of the extents that Y has in space: output j of m is the mean of inputs ⌊j·n/m⌋ … ⌈(j + 1)·n/m⌉ − 1.
+class AdaptiveAvgPool : public Layer<AdaptiveAvgPool> {
+ public:
+  AdaptiveAvgPool(OwnerAndName place, const Space& X, const Space& Y);
+
+  Vector forward(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  detail::FunctionsByX values_;
+};
+
+}  // namespace riesz

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Norms of images that lie in any way, against torch's on global tensors: values, gradients, running moments.
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/group_norm.h>
+#include <ATen/ops/instance_norm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "../nn/expect.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/context.h"
+#include "riesz/nn/recompute/recompute.h"
+#include "riesz/nn/spatial/batch_norm.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/grids.h"
+#include "riesz/testing/parts.h"
+
+namespace riesz::testing {
+namespace {
+
+using OnOne = std::function<at::Tensor(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b)>;
+
+const std::vector<std::vector<int>> kDims{{0, 1, 2}, {2, 3, 1}, {1, 0, 3}, {3, -1, 0}};
+
+Space laid(Space S, const std::vector<int>& dims) {
+  const std::vector<Axis>& axes = S.partition().axes();
+  for (std::size_t i = 0; i < axes.size() && i < dims.size(); ++i)
+    if (dims[i] >= 0 && dims[i] < S.dims()) S = S.sharded(dims[i], axes[i].name);
+  return S;
+}
+
+/// f on every grid, of images of 6 channels in 1 to 3 dims of space: these and the way in which they lie
+/// change from grid to grid, and from `first` on.
+void for_each_space(std::size_t first, const std::function<void(const Space&)>& f) {
+  std::size_t i = first;
+  for_each_grid(Runtime::size(), [&](const Partition& grid) {
+    std::vector<std::int64_t> shape{3, 6, 5};
+    if (i % 3 > 0) shape.push_back(4);
+    if (i % 3 > 1) shape.push_back(2);
+    f(laid(Space(grid, shape), kDims[i++ % kDims.size()]));
+  });
+}
+
+template <typename L>
+void expect_norm(L& layer, const Space& X, const OnOne& on_one) {
+  SCOPED_TRACE(layer.describe() + "\n" + to_string(X));
+  std::vector<at::Tensor> globals{draws(X.shape(), 1).mul(3).add(2), draws({6}, 2), draws({6}, 3)};
+  for (at::Tensor& each : globals) each.requires_grad_();
+  const at::Tensor expected = on_one(globals[0], globals[1], globals[2]), ybar = draws(X.shape(), 4);
+  expected.backward(ybar);
+  std::vector<Vector> given{leaf(X, globals[0].detach())};
+  const std::vector<Parameter> parameters = layer.parameters();
+  for (std::size_t i = 0; i < 2; ++i) given.push_back(set(parameters[i], globals[i + 1].detach()));
+  Chain chain;
+  const Vector y = layer(given[0]);
+  const std::vector<Vector> gradients = pullback(y, distribute(dual(X), ybar), given);
+  EXPECT_TRUE(means(y, expected.detach()));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(means(gradients[i], globals[i].grad())) << i;
+}
+
+TEST(BatchNorm, IsTorchsOnEveryGridAndKeepsTorchsMoments) {
+  for_each_space(0, [](const Space& X) {
+    BatchNorm layer("norm", X, {.momentum = 0.3});
+    layer.initialise(5, at::kDouble);
+    const at::Tensor mean = at::zeros({6}, at::kDouble), variance = at::ones({6}, at::kDouble);
+    for (const bool training : {true, true, false}) {
+      const ContextScope scope({.training = training});
+      expect_norm(layer, X, [&](const auto& x, const auto& w, const auto& b) {
+        return at::batch_norm(x, w, b, mean, variance, training, 0.3, 1e-5, false);
+      });
+      EXPECT_TRUE(means(layer.parameters()[2].get(), mean));
+      EXPECT_TRUE(means(layer.parameters()[3].get(), variance));
+    }
+  });
+}
+
+TEST(BatchNorm, MovesItsMomentsOnceWhereItRunsAgain) {
+  const Space X = Space(Partition::world(), {4, 3, 5}).sharded(2, "world");
+  std::vector<at::Tensor> moments;
+  for (const bool again : {false, true}) {
+    BatchNorm layer("norm", X);
+    layer.initialise(5, at::kDouble);
+    if (again) layer.set_recompute(RecomputeOptions{});
+    const ContextScope scope({.training = true});
+    Chain chain;
+    const Vector x = leaf(X, draws(X.shape(), 1));
+    const Vector y = layer(x);
+    pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
+    moments.push_back(layer.parameters()[3].get().local());
+  }
+  EXPECT_TRUE(is_close(moments[0], moments[1], 0));
+}
+
+/// What leaves a worker in an AllReduce of n elements over p workers.
+std::int64_t reduced(std::int64_t n, std::int64_t p) { return p == 2 ? n : 2 * (p - 1) * n / p; }
+
+/// Elements that leave this worker in the value, and in backward.
+template <typename L>
+std::pair<std::int64_t, std::int64_t> sent_by(L& layer, const Space& X) {
+  layer.initialise(5, at::kDouble);
+  const Vector x = leaf(X, draws(X.shape(), 1));
+  Chain chain;
+  Counters::instance().reset();
+  const Vector y = layer(x);
+  const std::int64_t forward = Counters::instance().total().elements;
+  Counters::instance().reset();
+  pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
+  return {forward, Counters::instance().total().elements};
+}
+
+TEST(BatchNorm, SendsTwoSumsAndThreeBack) {
+  const Partition mesh = Partition::world();
+  const std::int64_t p = mesh.size(), one = reduced(8 * p, p);
+  const Space X(mesh, {2 * p, 8 * p, 4 * p});
+  BatchNorm layer("norm", X.sharded(2, "world")), by_batch("norm", X.sharded(0, "world")),
+      by_channels("norm", X.sharded(1, "world"));
+  {
+    const ContextScope scope({.training = true});
+    EXPECT_EQ(sent_by(layer, X.sharded(2, "world")), std::pair(2 * one, 3 * one));
+    EXPECT_EQ(sent_by(by_batch, X.sharded(0, "world")), std::pair(2 * one, 3 * one));
+    EXPECT_EQ(sent_by(by_channels, X.sharded(1, "world")), std::pair(0L, 0L));
+  }
+  const ContextScope scope({.training = false});
+  EXPECT_EQ(sent_by(layer, X.sharded(2, "world")).first, 0);
+}
+
+TEST(GroupNorm, SendsAnElementAnImageAndGroup) {
+  const Partition mesh = Partition::world();
+  const std::int64_t p = mesh.size(), images = 3 * p, groups = 2, channels = 4 * p;
+  const std::int64_t moment = reduced(images * groups, p), weight = reduced(channels, p);
+  const Space X(mesh, {images, channels, 2 * p});
+  const auto sent = [&](int dim) {
+    GroupNorm layer("norm", groups, X.sharded(dim, "world"));
+    return sent_by(layer, X.sharded(dim, "world"));
+  };
+  EXPECT_EQ(sent(2), std::pair(2 * moment, 2 * moment + 2 * weight));
+  EXPECT_EQ(sent(1), std::pair(2 * moment, 2 * moment));
+  EXPECT_EQ(sent(0), std::pair(0L, 2 * weight));
+}
+
+TEST(InstanceNorm, SendsAnElementAnImageAndChannel) {
+  const Partition mesh = Partition::world();
+  const std::int64_t p = mesh.size(), one = reduced(3 * 4 * p, p);
+  const Space X(mesh, {3, 4 * p, 2 * p});
+  InstanceNorm layer("norm", X.sharded(2, "world")), by_channels("norm", X.sharded(1, "world"));
+  EXPECT_EQ(sent_by(layer, X.sharded(2, "world")), std::pair(2 * one, 2 * one));
+  EXPECT_EQ(sent_by(by_channels, X.sharded(1, "world")), std::pair(0L, 0L));
+}
+
+TEST(GroupNorm, IsTorchsOnEveryGrid) {
+  for (const std::int64_t groups : {1, 2, 6}) {
+    for_each_space(static_cast<std::size_t>(groups), [groups](const Space& X) {
+      GroupNorm layer("norm", groups, X);
+      layer.initialise(5, at::kDouble);
+      expect_norm(layer, X, [groups](const auto& x, const auto& w, const auto& b) {
+        return at::group_norm(x, groups, w, b, 1e-5, false);
+      });
+    });
+  }
+}
+
+TEST(InstanceNorm, IsTorchsOnEveryGrid) {
+  for_each_space(3, [](const Space& X) {
+    InstanceNorm layer("norm", X, 1e-5, true);
+    layer.initialise(5, at::kDouble);
+    expect_norm(layer, X, [](const auto& x, const auto& w, const auto& b) {
+      return at::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false);
+    });
+  });
+}
+
+TEST(GroupNorm, KeepsWhatIsNotFiniteInItsGroup) {
+  const at::NoGradGuard no_gradient;
+  const Space X = Space(Partition::world(), {2, 6, 8}).sharded(2, "world");
+  at::Tensor global = draws(X.shape(), 1);
+  global.select(1, 1).fill_(std::numeric_limits<double>::infinity());
+  GroupNorm layer("norm", 2, X, 1e-5, false);
+  const at::Tensor y = meant(layer(distribute(X, global)));
+  EXPECT_TRUE(y.narrow(1, 0, 3).isnan().all().item<bool>());
+  EXPECT_TRUE(is_close(y.narrow(1, 3, 3), at::group_norm(global, 2).narrow(1, 3, 3)));
+}
+
+TEST(BatchNorm, ComputesHalfTypesInFp32) {
+  const at::NoGradGuard no_gradient;
+  const Space X = Space(Partition::world(), {4, 3, 64}).sharded(2, "world");
+  const at::Tensor global = draws(X.shape(), 1).add(100).to(at::kBFloat16);
+  const ContextScope scope({.training = true});
+  BatchNorm layer("norm", X);
+  layer.initialise(5, at::kFloat);
+  const at::Tensor y = meant(layer(distribute(X, global)));
+  ASSERT_EQ(y.scalar_type(), at::kBFloat16);
+  const at::Tensor expected = at::batch_norm(global.to(at::kFloat), {}, {}, {}, {}, true, 0.1, 1e-5, false);
+  EXPECT_TRUE(is_close(y.to(at::kFloat), expected, unit_roundoff(at::kBFloat16)));
+}
+
+TEST(BatchNorm, RefusesWhatItCannotNormalise) {
+  const Partition world = Partition::world();
+  EXPECT_ERROR(BatchNorm("stem", Space(world, {2, Space::any, 4})), "BatchNorm stem: x lies in");
+  EXPECT_ERROR(GroupNorm("stem", 4, Space(world, {2, 6, 4})), "GroupNorm stem: 4 groups of 6 channels");
+  BatchNorm layer("stem", Space(world, {1, 2, 1}));
+  layer.initialise(1, at::kDouble);
+  const Vector x = leaf(Space(world, {1, 2, 1}), draws({1, 2, 1}, 1));
+  EXPECT_ERROR(layer(x), "BatchNorm stem is called in no context");
+  const ContextScope scope({.training = true});
+  EXPECT_ERROR(layer(x), "BatchNorm stem: a channel has 1 elements");
+  InstanceNorm instance("stem", Space(world, {1, 2, 1}));
+  EXPECT_ERROR(instance(x), "InstanceNorm stem: a channel of an image has one element");
+}
+
+}  // namespace
+}  // namespace riesz::testing
