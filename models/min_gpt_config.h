@@ -42,7 +42,7 @@ struct MinGptConfig {
             {'d', {Role::whole, d}},     {'f', {Role::inner, f}}, {'v', {Role::vocabulary, vocabulary}}};
   }
   LinearOptions linear() const { return {.contraction = contraction}; }
-  /// Of layers whose output is added to the stream: deviation 0.02/sqrt(2*layers), as GPT-2.
+  /// Options of layers whose output is added to the stream. Their deviation is GPT-2's, 0.02/sqrt(2*layers).
   LinearOptions back_to_stream() const {
     const double projections = 2.0 * static_cast<double>(layers);
     return {.initial = Initial::normal(0.02 / std::sqrt(projections)), .contraction = contraction};

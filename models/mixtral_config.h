@@ -23,7 +23,7 @@ struct MixtralConfig : LlamaConfig, RoutedSizes {
   ExpertsOptions of_experts() const {
     return {.activation = activation, .compute_type = contraction.compute_type};
   }
-  /// Its letters: a Llama's, with f for the inner width of an expert, and also e for experts and r for the
+  /// Its letters are a Llama's, with f for the inner width of an expert. It adds e for experts, and r for the
   /// logits of their router. @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const {
     check_experts(model);

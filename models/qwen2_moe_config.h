@@ -34,7 +34,7 @@ struct Qwen2MoeConfig : LlamaConfig, RoutedSizes {
             .down = "down_proj.weight",
             .compute_type = contraction.compute_type};
   }
-  /// Its letters: a Llama's, with f for the inner width of the shared expert, and also e for experts, i for
+  /// Its letters are a Llama's, with f for the inner width of the shared expert. It adds e for experts, i for
   /// their inner width, r for the logits of their router, and o for that of the shared expert's gate.
   /// @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const {

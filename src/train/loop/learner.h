@@ -38,8 +38,8 @@ std::int64_t count_targets(const Batch& batch);
 /// The cross-entropy of a batch; every worker gives all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
 
-/// What training takes gradients of: the sum of the batch's cross-entropies, and the model's own loss, if it
-/// has one, so many times. Collective over the model's workers.
+/// Training takes gradients of this: the sum of the batch's cross-entropies, and `times` the model's own loss
+/// if it has one. Collective over the model's workers.
 Vector training_loss(const Learner& model, const Batch& batch, double times);
 
 // The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are

@@ -80,7 +80,7 @@ class TrainingStep {
   void update(std::int64_t step);
   void check_loss(std::int64_t step, const LateNumber& loss) const;
   LateNumber loss_and_gradients(std::int64_t step, const Batch& batch);
-  /// Of some rows of a batch, of so many targets.
+  /// The sum over some rows of a batch. `targets` is the number of targets of the batch.
   Vector sum_of_losses(std::int64_t step, const Batch& batch, const Interval& rows, double targets) const;
 
   Config config_;
