@@ -169,8 +169,9 @@ constexpr const char* kAbout =
     "Riesz trains and runs transformers on one process or many, which MPI joins. A layout says how they "
     "share "
     "the "
-    "work: layout.dp workers share each batch, layout.tp each layer, layout.sp each sequence, and layout.pp "
-    "are stages of the model. The losses are the same at every layout.\n.PP\n"
+    "work: layout.dp workers share each batch, layout.tp each layer, layout.ep its experts, layout.space "
+    "each image, layout.sp each "
+    "sequence, and layout.pp are stages of the model. The losses are the same at every layout.\n.PP\n"
     "Results go to standard output; progress, notes and errors go to standard error.";
 
 constexpr const char* kFiles =

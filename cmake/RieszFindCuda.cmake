@@ -91,6 +91,30 @@ function(riesz_find_cuda toolkit cudart nccl_include nccl_library notes missing)
   set(${missing} "${lost}" PARENT_SCOPE)
 endfunction()
 
+# riesz_try_nvcc(<refusal> <toolkit> <compiler> <folder> <flag>...): compiles a few lines of device code, once for a compiler
+# and these flags. refusal = what nvcc says of the compiler or a flag, in one line; empty if it compiles.
+function(riesz_try_nvcc refusal toolkit compiler folder)
+  set(asked "${toolkit} ${compiler} ${CMAKE_CXX_COMPILER_VERSION} ${ARGN}")
+  if(NOT "${RIESZ_NVCC_TAKES}" STREQUAL asked)
+    file(WRITE "${folder}/try.cu" "#include <cstdint>\n__global__ void nothing(std::int64_t) {}\n")
+    execute_process(
+      COMMAND "${toolkit}/bin/nvcc" -std=c++20 -ccbin "${compiler}" ${ARGN} -c "${folder}/try.cu" -o "${folder}/try.o"
+      RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
+    if(failed)
+      string(REGEX REPLACE "[ \t\r\n]+" " " text "${text}")
+      string(STRIP "${text}" text)
+      string(SUBSTRING "${text}" 0 400 text)
+      if(NOT text)
+        set(text "it returns ${failed}")
+      endif()
+      set(${refusal} "${text}" PARENT_SCOPE)
+      return()
+    endif()
+    set(RIESZ_NVCC_TAKES "${asked}" CACHE INTERNAL "What nvcc has compiled with")
+  endif()
+  set(${refusal} "" PARENT_SCOPE)
+endfunction()
+
 # As a script: one line a fact on standard output, which scripts/setup_cuda.sh reads.
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
   riesz_find_cuda(toolkit cudart nccl_include nccl_library notes missing)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A convolution of images whose height, width or channels lie on several workers: who holds what, which halos
-// move, and one loss wherever they lie.
+// move, the steps of a Fourier transform, and one loss wherever they lie.
 //   mpirun -n 4 shard_an_image
 #include <ATen/ops/arange.h>
 #include <riesz/riesz.h>
@@ -48,6 +48,10 @@ int show(int, char**) {
                 to_string(need[3][0]).c_str(), static_cast<long>(form.forward_traffic(rank).elements));
   }
   if (speaks) std::printf("%s\n", to_string(form.read(0)).c_str());
+  const Operator transform = rfft(X, {2, 3});
+  for (const Step& step : transform.steps())
+    if (speaks) std::printf("%s\n", to_string(*step).c_str());
+  if (speaks) std::printf("worker 0 sends %ld numbers\n", static_cast<long>(transform.traffic(0).elements));
   const double by_space = loss_of(mesh, [](const Space& S) { return S.sharded(2, "h").sharded(3, "w"); });
   const double by_channels = loss_of(mesh, [](const Space& S) { return S.sharded(1, "h").sharded(0, "w"); });
   if (speaks) std::printf("by height and width: loss %.12f\n", by_space);

@@ -83,6 +83,7 @@ const std::vector<PublishedModel>& published_models() {
       published<Llama, llama_config>("llama", "model."),
       published<Mixtral, mixtral_config>("mixtral", "model."),
       published<Qwen2Moe, qwen2_moe_config>("qwen2_moe", "model."),
+      published<Gpt2Moe, gpt2_moe_config>("gpt2_moe", "transformer."),
   };
   return all;
 }

@@ -16,7 +16,8 @@
 namespace riesz::models {
 
 /// The sizes of a causal language model, of any kind in this library, in the order of `published_models`.
-using CausalConfig = std::variant<MinGptConfig, GptJConfig, LlamaConfig, MixtralConfig, Qwen2MoeConfig>;
+using CausalConfig =
+    std::variant<MinGptConfig, GptJConfig, LlamaConfig, MixtralConfig, Qwen2MoeConfig, Gpt2MoeConfig>;
 
 /// Reads the text of a config.json.
 /// @throws Error naming the known kinds where its model_type is none of them; also as that kind's reader,

@@ -103,6 +103,11 @@ bool ConfigReader::flag(const std::string& key, bool otherwise) {
   return value != nullptr ? value->get<bool>() : otherwise;
 }
 
+bool ConfigReader::is_null(const std::string& key) const {
+  const auto at = config_.find(key);
+  return at != config_.end() && at->is_null();
+}
+
 std::string ConfigReader::activation(const std::string& key, const std::string& otherwise) {
   static const std::map<std::string, std::string> ours{
       {"gelu", "gelu_exact"}, {"gelu_new", "gelu"}, {"gelu_pytorch_tanh", "gelu"},
@@ -124,10 +129,31 @@ const nlohmann::json* ConfigReader::object(const std::string& key) {
   return value;
 }
 
+const nlohmann::json* ConfigReader::list(const std::string& key) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value == nullptr || value->is_array(), "config.json: ", key, " is ", value_shown(*value),
+              ", not a list");
+  return value;
+}
+
+const nlohmann::json* ConfigReader::text(const std::string& key) {
+  const nlohmann::json* const value = find(key);
+  RIESZ_CHECK(value == nullptr || value->is_string(), "config.json: ", key, " is ", value_shown(*value),
+              ", not a text");
+  return value;
+}
+
 void ConfigReader::only(const std::string& key, const nlohmann::json& value) {
   const nlohmann::json* const found = find(key);
   RIESZ_CHECK(found == nullptr || *found == value, "config.json: ", key, " is ", value_shown(*found),
               "; this ", type_, " has it as ", value.dump());
+}
+
+void ConfigReader::only_all(const std::string& key, const std::string& text, std::int64_t count) {
+  const nlohmann::json* const found = find(key);
+  const std::vector<std::string> all(static_cast<std::size_t>(count), text);
+  RIESZ_CHECK(found == nullptr || *found == nlohmann::json(all), "config.json: ", key, " is ",
+              value_shown(*found), "; this ", type_, " has it as ", count, " times \"", text, "\"");
 }
 
 void ConfigReader::ignore(const std::vector<std::string>& keys) { known_.insert(keys.begin(), keys.end()); }

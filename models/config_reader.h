@@ -43,13 +43,20 @@ class ConfigReader {
   std::int64_t size(const std::string& key, std::optional<std::int64_t> otherwise = {},
                     std::int64_t most = kMostWidth);
   bool flag(const std::string& key, bool otherwise);
+  /// Is it there, and null?
+  bool is_null(const std::string& key) const;
   /// An activation by the name that `activate` has for it; the file has Hugging Face's name.
   std::string activation(const std::string& key, const std::string& otherwise);
   /// nullptr where it is absent or null.
   const nlohmann::json* object(const std::string& key);
+  /// Likewise of a list, and of a text.
+  const nlohmann::json* list(const std::string& key);
+  const nlohmann::json* text(const std::string& key);
 
   /// @throws Error naming the key unless it is absent, null or this.
   void only(const std::string& key, const nlohmann::json& value);
+  /// @throws Error naming the key unless it is absent, null or a list of so many times this text.
+  void only_all(const std::string& key, const std::string& text, std::int64_t count);
   /// These keys say nothing about what the model computes.
   void ignore(const std::vector<std::string>& keys);
   /// @throws Error naming all keys that nothing has asked for.

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/models/configs.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/error.h"
-#include "riesz/io/escaped.h"
 #include "riesz/io/json/json_field.h"
+#include "riesz/models/config_parts.h"
 #include "riesz/models/config_reader.h"
 
 namespace riesz::models {
@@ -17,16 +17,43 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-/// Hugging Face's name of an activation.
-std::string published_activation(const std::string& name) {
-  if (name == "gelu") return "gelu_new";
-  return name == "gelu_exact" ? "gelu" : name;
+constexpr std::int64_t kMostPixels = 1 << 16;  // rows of an image
+
+/// The labels of a classifier, from num_labels or id2label.
+std::int64_t labels_said(detail::ConfigReader& config) {
+  const json* const names = config.object("id2label");
+  const std::int64_t named = names != nullptr ? static_cast<std::int64_t>(names->size()) : 2;
+  const std::int64_t labels = config.size("num_labels", named, detail::kMostWords);
+  RIESZ_CHECK(names == nullptr || named == labels, "config.json: num_labels is ", labels,
+              ", and id2label names ", named);
+  config.only("problem_type", "single_label_classification");
+  return labels;
 }
 
-std::string text_of(const ordered_json& config) { return config.dump(2) + "\n"; }
+/// The labels' names by their numbers, and the numbers by their names.
+std::pair<ordered_json, ordered_json> label_tables(std::int64_t labels,
+                                                   const std::vector<std::string>& names) {
+  RIESZ_CHECK(names.empty() || static_cast<std::int64_t>(names.size()) == labels,
+              "config.json: ", names.size(), " names of ", labels, " labels");
+  ordered_json by_number, by_name;
+  for (std::int64_t label = 0; label < labels; ++label) {
+    const std::string name = names.empty() ? concat("LABEL_", label) : names[static_cast<std::size_t>(label)];
+    by_number[std::to_string(label)] = name;
+    by_name[name] = label;
+  }
+  return {by_number, by_name};
+}
 
-double read_dropout(detail::ConfigReader& config, const char* key, double otherwise) {
-  return config.number(key, otherwise, 0, 0.99);
+/// A list of sizes, one for each stage of a model.
+std::vector<std::int64_t> read_each(detail::ConfigReader& config, const std::string& key,
+                                    const std::vector<std::int64_t>& otherwise, std::int64_t most) {
+  const json* const list = config.list(key);
+  if (list == nullptr) return otherwise;
+  std::vector<std::int64_t> sizes;
+  for (const riesz::detail::JsonField& each :
+       riesz::detail::JsonField(*list, "config.json: " + key).elements())
+    sizes.push_back(each.integer(1, most));
+  return sizes;
 }
 
 /// By the keys that GPT-2 and GPT-J have in common.
@@ -41,120 +68,37 @@ void read_sizes(detail::ConfigReader& config, Config& of) {
   config.only("n_ctx", of.context);
 }
 
-/// How positions turn.
-struct Rope {
-  double base;
-  std::optional<RotaryScaling> scaling;
-};
-
-/// Nothing in the object may be ignored.
-void check_rope(const std::string& key, const json& rope, const std::vector<std::string>& known) {
-  for (const auto& [name, value] : rope.items()) {
-    const bool whole = name == "partial_rotary_factor" && value == 1.0;  // all of a head turns
-    RIESZ_CHECK(value.is_null() || whole || std::find(known.begin(), known.end(), name) != known.end(),
-                "config.json: ", key, ".", in_short(name), " is ",
-                riesz::detail::JsonField(value, "").shown(), ", which this llama does not know");
-  }
-}
-
-std::optional<RotaryScaling> scaling_of(detail::ConfigReader& config, const std::string& key,
-                                        const json& rope) {
-  std::string type = "default";
-  for (const char* name : {"type", "rope_type"}) {
-    if (!rope.contains(name) || rope[name].is_null()) continue;
-    if (!rope[name].is_string()) config.refuse(key, "rotary scaling; its rope_type is no text");
-    type = rope[name].get<std::string>();
-  }
-  std::vector<std::string> known{"type", "rope_type", "rope_theta"};
-  if (type == "default") return check_rope(key, rope, known), std::nullopt;
-  if (type != "llama3") config.refuse(key, "rotary scaling; there are default and llama3");
-  const riesz::detail::JsonField said(rope, "config.json: " + key);
-  const auto factor = [&](const char* name) {
-    known.emplace_back(name);
-    return said[name].number(1e-6, 1e6);
-  };
-  constexpr const char* kFirst = "original_max_position_embeddings";
-  known.emplace_back(kFirst);
-  const RotaryScaling scaling{.factor = factor("factor"),
-                              .low_freq_factor = factor("low_freq_factor"),
-                              .high_freq_factor = factor("high_freq_factor"),
-                              .original_max_position = said[kFirst].integer(1, detail::kMostPositions)};
-  RIESZ_CHECK(scaling.low_freq_factor < scaling.high_freq_factor, "config.json: ", key,
-              ".low_freq_factor is ", scaling.low_freq_factor, "; it must be below high_freq_factor, ",
-              scaling.high_freq_factor);
-  check_rope(key, rope, known);
-  return scaling;
-}
-
-/// Beside each other as "rope_theta" and "rope_scaling", or both in "rope_parameters" (transformers 5).
-Rope rope_of(detail::ConfigReader& config, double default_base) {
-  const json* const parameters = config.object("rope_parameters");
-  const json* const scaling = config.object("rope_scaling");
-  RIESZ_CHECK(parameters == nullptr || scaling == nullptr,
-              "config.json: rope_parameters and rope_scaling both say how positions turn; remove one");
-  const std::string key = parameters != nullptr ? "rope_parameters" : "rope_scaling";
-  Rope rope{config.number("rope_theta", default_base, 1, detail::kMostRotaryBase), std::nullopt};
-  const json* const said = parameters != nullptr ? parameters : scaling;
-  if (said == nullptr) return rope;
-  if (const auto base = said->find("rope_theta"); base != said->end() && !base->is_null()) {
-    rope.base = riesz::detail::JsonField(*base, concat("config.json: ", key, ".rope_theta"))
-                    .number(1, detail::kMostRotaryBase);
-    config.only("rope_theta", *base);
-  }
-  rope.scaling = scaling_of(config, key, *said);
-  return rope;
-}
-
-/// What holds where a config.json does not say it.
-struct LlamaDefaults {
-  std::optional<std::int64_t> key_value_heads;  // none: as many as heads
-  double rotary_base, epsilon;
-};
-
-/// The keys that a Llama has in common with what is built like it.
-void read_llama(detail::ConfigReader& config, LlamaConfig& of, const LlamaDefaults& otherwise) {
-  of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
-  of.heads = config.size("num_attention_heads");
-  of.key_value_heads = config.size("num_key_value_heads", otherwise.key_value_heads.value_or(of.heads));
-  of.width = config.size("hidden_size");
-  of.head_width = config.size("head_dim", 0);
-  of.hidden = config.size("intermediate_size");
-  of.vocabulary = config.size("vocab_size", {}, detail::kMostWords);
-  of.context = config.size("max_position_embeddings", {}, detail::kMostPositions);
-  const Rope rope = rope_of(config, otherwise.rotary_base);
-  of.rotary_base = rope.base;
-  of.rotary_scaling = rope.scaling;
-  of.attention_dropout = read_dropout(config, "attention_dropout", 0);
-  of.activation = config.activation("hidden_act", "silu");
-  of.epsilon = config.number("rms_norm_eps", otherwise.epsilon, 0, 1);
-  of.tied = config.flag("tie_word_embeddings", false);
+/// The keys of a GPT-2.
+void read_gpt2(detail::ConfigReader& config, MinGptConfig& of) {
+  read_sizes(config, of);
+  of.dropout = detail::read_dropout(config, "resid_pdrop", 0.1);
+  of.embedding_dropout = detail::read_dropout(config, "embd_pdrop", 0.1);
+  of.attention_dropout = detail::read_dropout(config, "attn_pdrop", 0.1);
+  of.residual_dropout = of.dropout;
+  of.activation = config.activation("activation_function", "gelu_new");
+  of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
+  of.tied = config.flag("tie_word_embeddings", true);
+  config.only("add_cross_attention", false);
+  config.only("scale_attn_weights", true);
+  config.only("scale_attn_by_inverse_layer_idx", false);
+  config.only("reorder_and_upcast_attn", false);
 }
 
 /// The same, written.
-ordered_json llama_json(const char* type, const char* architecture, const LlamaConfig& config) {
-  ordered_json of{{"architectures", {architecture}},
-                  {"model_type", type},
-                  {"num_hidden_layers", config.layers},
-                  {"num_attention_heads", config.heads},
-                  {"num_key_value_heads", config.key_value_heads},
-                  {"hidden_size", config.width},
-                  {"head_dim", config.head_width > 0 ? config.head_width : config.width / config.heads},
-                  {"intermediate_size", config.hidden},
-                  {"vocab_size", config.vocabulary},
-                  {"max_position_embeddings", config.context},
-                  {"rope_theta", config.rotary_base},
-                  {"rope_scaling", ordered_json()},
-                  {"attention_dropout", config.attention_dropout},
-                  {"hidden_act", published_activation(config.activation)},
-                  {"rms_norm_eps", config.epsilon}};
-  if (const auto& scaling = config.rotary_scaling) {
-    of["rope_scaling"] = {{"rope_type", "llama3"},
-                          {"factor", scaling->factor},
-                          {"low_freq_factor", scaling->low_freq_factor},
-                          {"high_freq_factor", scaling->high_freq_factor},
-                          {"original_max_position_embeddings", scaling->original_max_position}};
-  }
-  return of;
+ordered_json gpt2_json(const char* type, const MinGptConfig& config) {
+  return {{"model_type", type},
+          {"n_layer", config.layers},
+          {"n_head", config.heads},
+          {"n_embd", config.width},
+          {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
+          {"vocab_size", config.vocabulary},
+          {"n_positions", config.context},
+          {"embd_pdrop", config.embedding_dropout.value_or(config.dropout)},
+          {"attn_pdrop", config.attention_dropout.value_or(config.dropout)},
+          {"resid_pdrop", config.residual_dropout.value_or(config.dropout)},
+          {"activation_function", detail::published_activation(config.activation)},
+          {"layer_norm_epsilon", config.epsilon},
+          {"tie_word_embeddings", config.tied}};
 }
 
 }  // namespace
@@ -169,38 +113,40 @@ std::string model_type_of(const std::string& config_json) {
 MinGptConfig gpt2_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "gpt2");
   MinGptConfig of;
-  read_sizes(config, of);
-  of.dropout = read_dropout(config, "resid_pdrop", 0.1);
-  of.embedding_dropout = read_dropout(config, "embd_pdrop", 0.1);
-  of.attention_dropout = read_dropout(config, "attn_pdrop", 0.1);
-  of.residual_dropout = of.dropout;
-  of.activation = config.activation("activation_function", "gelu_new");
-  of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
-  of.tied = config.flag("tie_word_embeddings", true);
-  config.only("add_cross_attention", false);
-  config.only("scale_attn_weights", true);
-  config.only("scale_attn_by_inverse_layer_idx", false);
-  config.only("reorder_and_upcast_attn", false);
+  read_gpt2(config, of);
   config.done();
   of.roles();  // throws where sizes do not fit each other
   return of;
 }
 
 std::string config_json(const MinGptConfig& config) {
-  return text_of({{"architectures", {"GPT2LMHeadModel"}},
-                  {"model_type", "gpt2"},
-                  {"n_layer", config.layers},
-                  {"n_head", config.heads},
-                  {"n_embd", config.width},
-                  {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
-                  {"vocab_size", config.vocabulary},
-                  {"n_positions", config.context},
-                  {"embd_pdrop", config.embedding_dropout.value_or(config.dropout)},
-                  {"attn_pdrop", config.attention_dropout.value_or(config.dropout)},
-                  {"resid_pdrop", config.residual_dropout.value_or(config.dropout)},
-                  {"activation_function", published_activation(config.activation)},
-                  {"layer_norm_epsilon", config.epsilon},
-                  {"tie_word_embeddings", config.tied}});
+  ordered_json of{{"architectures", {"GPT2LMHeadModel"}}};
+  of.update(gpt2_json("gpt2", config));
+  return detail::text_of(of);
+}
+
+Gpt2MoeConfig gpt2_moe_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "gpt2_moe");
+  Gpt2MoeConfig of;
+  read_gpt2(config, of);
+  of.experts = config.size("num_experts", {}, detail::kMostExperts);
+  of.experts_every = config.size("decoder_sparse_step", 1, detail::kMostLayers);
+  of.capacity_factor = config.number("capacity_factor", 0, 0, detail::kMostCapacityFactor);
+  of.z_weight = config.number("router_z_loss_coef", 0, 0, detail::kMostBalanceWeight);
+  detail::read_balance(config, of, 0.001);
+  config.done();
+  of.roles();  // throws where sizes do not fit each other
+  return of;
+}
+
+std::string config_json(const Gpt2MoeConfig& config) {
+  ordered_json of = gpt2_json("gpt2_moe", config);
+  of["num_experts"] = config.experts;
+  of["decoder_sparse_step"] = config.experts_every;
+  of["capacity_factor"] = config.capacity_factor;
+  of["router_z_loss_coef"] = config.z_weight;
+  detail::write_balance(of, config);
+  return detail::text_of(of);
 }
 
 GptJConfig gpt_j_config(const std::string& config_json) {
@@ -209,9 +155,9 @@ GptJConfig gpt_j_config(const std::string& config_json) {
   read_sizes(config, of);
   of.rotary_dims = config.integer("rotary_dim", {}, 0, of.width / of.heads);
   config.only("rotary", true);
-  of.embedding_dropout = read_dropout(config, "embd_pdrop", 0);
-  of.attention_dropout = read_dropout(config, "attn_pdrop", 0);
-  of.residual_dropout = read_dropout(config, "resid_pdrop", 0);
+  of.embedding_dropout = detail::read_dropout(config, "embd_pdrop", 0);
+  of.attention_dropout = detail::read_dropout(config, "attn_pdrop", 0);
+  of.residual_dropout = detail::read_dropout(config, "resid_pdrop", 0);
   of.activation = config.activation("activation_function", "gelu_new");
   of.epsilon = config.number("layer_norm_epsilon", 1e-5, 0, 1);
   config.only("tie_word_embeddings", false);
@@ -222,107 +168,24 @@ GptJConfig gpt_j_config(const std::string& config_json) {
 }
 
 std::string config_json(const GptJConfig& config) {
-  return text_of({{"architectures", {"GPTJForCausalLM"}},
-                  {"model_type", "gptj"},
-                  {"n_layer", config.layers},
-                  {"n_head", config.heads},
-                  {"n_embd", config.width},
-                  {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
-                  {"vocab_size", config.vocabulary},
-                  {"n_positions", config.context},
-                  {"rotary_dim", config.rotary_dims},
-                  {"embd_pdrop", config.embedding_dropout},
-                  {"attn_pdrop", config.attention_dropout},
-                  {"resid_pdrop", config.residual_dropout},
-                  {"activation_function", published_activation(config.activation)},
-                  {"layer_norm_epsilon", config.epsilon},
-                  {"tie_word_embeddings", false}});
-}
-
-LlamaConfig llama_config(const std::string& config_json) {
-  detail::ConfigReader config(config_json, "llama");
-  LlamaConfig of;
-  read_llama(config, of, {.key_value_heads = {}, .rotary_base = 10000, .epsilon = 1e-6});
-  of.attention_bias = config.flag("attention_bias", false);
-  of.mlp_bias = config.flag("mlp_bias", false);
-  config.only("rope_interleaved", false);
-  config.ignore({"pretraining_tp", "is_llama_config"});  // how to multiply, and what the program is
-  config.done();
-  of.roles();  // throws where sizes do not fit each other
-  return of;
-}
-
-std::string config_json(const LlamaConfig& config) {
-  RIESZ_CHECK(config.output_bias || !config.attention_bias,
-              "config.json: a llama's attention has all biases or none; set output_bias");
-  ordered_json of = llama_json("llama", "LlamaForCausalLM", config);
-  of["attention_bias"] = config.attention_bias;
-  of["mlp_bias"] = config.mlp_bias;
-  of["tie_word_embeddings"] = config.tied;
-  return text_of(of);
-}
-
-MixtralConfig mixtral_config(const std::string& config_json) {
-  detail::ConfigReader config(config_json, "mixtral");
-  MixtralConfig of;
-  read_llama(config, of, {.key_value_heads = 8, .rotary_base = 1e6, .epsilon = 1e-5});
-  of.experts = config.size("num_local_experts", 8, detail::kMostExperts);
-  of.experts_per_token = config.size("num_experts_per_tok", 2, detail::kMostExperts);
-  of.balance_weight = config.number("router_aux_loss_coef", 0.001, 0, 1e6);
-  config.only("router_jitter_noise", 0.0);
-  config.only("sliding_window", nullptr);
-  config.ignore({"output_router_logits"});
-  config.done();
-  of.roles();  // throws where sizes do not fit each other
-  return of;
-}
-
-std::string config_json(const MixtralConfig& config) {
-  ordered_json of = llama_json("mixtral", "MixtralForCausalLM", config);
-  of["tie_word_embeddings"] = config.tied;
-  of["sliding_window"] = ordered_json();
-  of["num_local_experts"] = config.experts;
-  of["num_experts_per_tok"] = config.experts_per_token;
-  of["router_aux_loss_coef"] = config.balance_weight;
-  return text_of(of);
-}
-
-Qwen2MoeConfig qwen2_moe_config(const std::string& config_json) {
-  detail::ConfigReader config(config_json, "qwen2_moe");
-  Qwen2MoeConfig of;
-  read_llama(config, of, {.key_value_heads = 16, .rotary_base = 10000, .epsilon = 1e-6});
-  of.hidden = config.size("shared_expert_intermediate_size", 5632);
-  of.expert_hidden = config.size("moe_intermediate_size", 1408);
-  of.experts = config.size("num_experts", 60, detail::kMostExperts);
-  of.experts_per_token = config.size("num_experts_per_tok", 4, detail::kMostExperts);
-  of.renormalise = config.flag("norm_topk_prob", false);
-  of.balance_weight = config.number("router_aux_loss_coef", 0.001, 0, 1e6);
-  of.attention_bias = config.flag("qkv_bias", true);
-  config.only("decoder_sparse_step", 1);
-  config.only("mlp_only_layers", json::array());
-  config.only("use_sliding_window", false);
-  config.ignore({"output_router_logits", "sliding_window", "max_window_layers"});
-  config.done();
-  of.roles();  // throws where sizes do not fit each other
-  return of;
-}
-
-std::string config_json(const Qwen2MoeConfig& config) {
-  ordered_json of = llama_json("qwen2_moe", "Qwen2MoeForCausalLM", config);
-  of["tie_word_embeddings"] = config.tied;
-  of["qkv_bias"] = config.attention_bias;
-  of["use_sliding_window"] = false;
-  of["shared_expert_intermediate_size"] = config.hidden;
-  of["moe_intermediate_size"] = config.expert_hidden;
-  of["num_experts"] = config.experts;
-  of["num_experts_per_tok"] = config.experts_per_token;
-  of["norm_topk_prob"] = config.renormalise;
-  of["router_aux_loss_coef"] = config.balance_weight;
-  return text_of(of);
+  return detail::text_of({{"architectures", {"GPTJForCausalLM"}},
+                          {"model_type", "gptj"},
+                          {"n_layer", config.layers},
+                          {"n_head", config.heads},
+                          {"n_embd", config.width},
+                          {"n_inner", config.hidden > 0 ? ordered_json(config.hidden) : ordered_json()},
+                          {"vocab_size", config.vocabulary},
+                          {"n_positions", config.context},
+                          {"rotary_dim", config.rotary_dims},
+                          {"embd_pdrop", config.embedding_dropout},
+                          {"attn_pdrop", config.attention_dropout},
+                          {"resid_pdrop", config.residual_dropout},
+                          {"activation_function", detail::published_activation(config.activation)},
+                          {"layer_norm_epsilon", config.epsilon},
+                          {"tie_word_embeddings", false}});
 }
 
 VitConfig vit_config(const std::string& config_json) {
-  constexpr std::int64_t kMostPixels = 1 << 16;
   detail::ConfigReader config(config_json, "vit");
   VitConfig of;
   of.layers = config.size("num_hidden_layers", {}, detail::kMostLayers);
@@ -332,14 +195,9 @@ VitConfig vit_config(const std::string& config_json) {
   of.image = config.size("image_size", {}, kMostPixels);
   of.patch = config.size("patch_size", {}, kMostPixels);
   of.channels = config.size("num_channels", 3);
-  const json* const names = config.object("id2label");
-  const std::int64_t named = names != nullptr ? static_cast<std::int64_t>(names->size()) : 2;
-  of.labels = config.size("num_labels", named, detail::kMostWords);
-  RIESZ_CHECK(names == nullptr || named == of.labels, "config.json: num_labels is ", of.labels,
-              ", and id2label names ", named);
-  config.only("problem_type", "single_label_classification");
-  of.dropout = read_dropout(config, "hidden_dropout_prob", 0);
-  of.attention_dropout = read_dropout(config, "attention_probs_dropout_prob", 0);
+  of.labels = labels_said(config);
+  of.dropout = detail::read_dropout(config, "hidden_dropout_prob", 0);
+  of.attention_dropout = detail::read_dropout(config, "attention_probs_dropout_prob", 0);
   of.activation = config.activation("hidden_act", "gelu");
   of.epsilon = config.number("layer_norm_eps", 1e-12, 0, 1);
   of.qkv_bias = config.flag("qkv_bias", true);
@@ -350,30 +208,61 @@ VitConfig vit_config(const std::string& config_json) {
 }
 
 std::string config_json(const VitConfig& config, const std::vector<std::string>& names) {
-  RIESZ_CHECK(names.empty() || static_cast<std::int64_t>(names.size()) == config.labels,
-              "config.json: ", names.size(), " names of ", config.labels, " labels");
-  ordered_json by_number, by_name;
-  for (std::int64_t label = 0; label < config.labels; ++label) {
-    const std::string name = names.empty() ? concat("LABEL_", label) : names[static_cast<std::size_t>(label)];
-    by_number[std::to_string(label)] = name;
-    by_name[name] = label;
-  }
-  return text_of({{"architectures", {"ViTForImageClassification"}},
-                  {"model_type", "vit"},
-                  {"num_hidden_layers", config.layers},
-                  {"num_attention_heads", config.heads},
-                  {"hidden_size", config.width},
-                  {"intermediate_size", config.hidden > 0 ? config.hidden : 4 * config.width},
-                  {"image_size", config.image},
-                  {"patch_size", config.patch},
-                  {"num_channels", config.channels},
-                  {"id2label", by_number},
-                  {"label2id", by_name},
-                  {"hidden_dropout_prob", config.dropout},
-                  {"attention_probs_dropout_prob", config.attention_dropout},
-                  {"hidden_act", published_activation(config.activation)},
-                  {"layer_norm_eps", config.epsilon},
-                  {"qkv_bias", config.qkv_bias}});
+  const auto [by_number, by_name] = label_tables(config.labels, names);
+  return detail::text_of({{"architectures", {"ViTForImageClassification"}},
+                          {"model_type", "vit"},
+                          {"num_hidden_layers", config.layers},
+                          {"num_attention_heads", config.heads},
+                          {"hidden_size", config.width},
+                          {"intermediate_size", config.hidden > 0 ? config.hidden : 4 * config.width},
+                          {"image_size", config.image},
+                          {"patch_size", config.patch},
+                          {"num_channels", config.channels},
+                          {"id2label", by_number},
+                          {"label2id", by_name},
+                          {"hidden_dropout_prob", config.dropout},
+                          {"attention_probs_dropout_prob", config.attention_dropout},
+                          {"hidden_act", detail::published_activation(config.activation)},
+                          {"layer_norm_eps", config.epsilon},
+                          {"qkv_bias", config.qkv_bias}});
+}
+
+ResnetConfig resnet_config(const std::string& config_json) {
+  detail::ConfigReader config(config_json, "resnet");
+  ResnetConfig of;
+  of.depths = read_each(config, "depths", of.depths, detail::kMostLayers);
+  of.widths = read_each(config, "hidden_sizes", of.widths, detail::kMostWidth);
+  of.stem = config.size("embedding_size", of.stem);
+  const json* const type = config.text("layer_type");
+  if (type != nullptr && *type != "basic" && *type != "bottleneck")
+    config.refuse("layer_type", "blocks; there are basic and bottleneck");
+  of.bottleneck = type == nullptr || *type == "bottleneck";
+  of.halves_first = config.flag("downsample_in_first_stage", false);
+  of.image = config.size("image_size", of.image, kMostPixels);
+  of.channels = config.size("num_channels", 3);
+  of.labels = labels_said(config);
+  of.activation = config.activation("hidden_act", "relu");
+  config.only("downsample_in_bottleneck", false);
+  config.ignore({"out_features", "out_indices", "stage_names"});  // of a part without a classifier
+  config.done();
+  of.roles();  // throws where sizes do not fit each other
+  return of;
+}
+
+std::string config_json(const ResnetConfig& config, const std::vector<std::string>& names) {
+  const auto [by_number, by_name] = label_tables(config.labels, names);
+  return detail::text_of({{"architectures", {"ResNetForImageClassification"}},
+                          {"model_type", "resnet"},
+                          {"depths", config.depths},
+                          {"hidden_sizes", config.widths},
+                          {"embedding_size", config.stem},
+                          {"layer_type", config.bottleneck ? "bottleneck" : "basic"},
+                          {"downsample_in_first_stage", config.halves_first},
+                          {"image_size", config.image},
+                          {"num_channels", config.channels},
+                          {"id2label", by_number},
+                          {"label2id", by_name},
+                          {"hidden_act", detail::published_activation(config.activation)}});
 }
 
 }  // namespace riesz::models

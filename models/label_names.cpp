@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "riesz/comm/error.h"
-#include "riesz/models/configs.h"
+#include "riesz/models/image_model.h"
 
 namespace riesz::models {
 
 std::vector<std::string> label_names(const std::string& config_json) {
-  const std::int64_t labels = vit_config(config_json).labels;
+  const std::int64_t labels = labels_of(image_config(config_json));
   const auto config = nlohmann::json::parse(config_json);
   const nlohmann::json by_number = config.value("id2label", nlohmann::json());
   std::vector<std::string> names;

@@ -87,12 +87,7 @@ class Llama : public Part<Llama, LlamaConfig> {
   Embedding embed_tokens_{*this, "model.embed_tokens", "bt,vc->btc"};
   Repeated<LlamaBlock> layers_{*this, "model.layers", config.layers, config};
   RmsNorm norm_{*this, "model.norm", "btc", config.epsilon};
-  Linear lm_head_{*this,
-                  "lm_head",
-                  "btc,vc->btv",
-                  {.bias = false,
-                   .weight = config.tied ? &embed_tokens_.weight() : nullptr,
-                   .contraction = config.contraction}};
+  Linear lm_head_{*this, "lm_head", "btc,vc->btv", config.output(embed_tokens_.weight())};
 };
 
 }  // namespace riesz::models

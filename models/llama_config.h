@@ -31,6 +31,10 @@ struct LlamaConfig {
   ContractionOptions contraction = {};  ///< of all linear layers
 
   LinearOptions linear(bool bias) const { return {.bias = bias, .contraction = contraction}; }
+  /// Of the output layer: its weight is this table if they are tied.
+  LinearOptions output(const Parameter& table) const {
+    return {.bias = false, .weight = tied ? &table : nullptr, .contraction = contraction};
+  }
   /// Its letters: b batch, t sequence, c width, h query heads and g key and value heads of d, f the MLP's
   /// width, v the vocabulary. `model`: its name in messages.
   /// @throws Error unless all sizes are at least 1 and fit one another.

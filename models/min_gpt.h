@@ -84,11 +84,7 @@ class MinGpt : public Part<MinGpt, MinGptConfig> {
   Dropout drop_{*this, "transformer.drop", config.embedding_dropout.value_or(config.dropout)};
   Repeated<Block> blocks_{*this, "transformer.h", config.layers, config};
   LayerNorm ln_f_{*this, "transformer.ln_f", "btc", config.epsilon};
-  Linear lm_head_{
-      *this,
-      "lm_head",
-      "btc,vc->btv",
-      {.bias = false, .weight = config.tied ? &wte_.weight() : nullptr, .contraction = config.contraction}};
+  Linear lm_head_{*this, "lm_head", "btc,vc->btv", config.output(wte_.weight())};
 };
 
 }  // namespace riesz::models

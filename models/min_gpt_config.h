@@ -42,6 +42,10 @@ struct MinGptConfig {
             {'d', {Role::whole, d}},     {'f', {Role::inner, f}}, {'v', {Role::vocabulary, vocabulary}}};
   }
   LinearOptions linear() const { return {.contraction = contraction}; }
+  /// Of the output layer: its weight is this table if they are tied.
+  LinearOptions output(const Parameter& table) const {
+    return {.bias = false, .weight = tied ? &table : nullptr, .contraction = contraction};
+  }
   /// Options of layers whose output is added to the stream. Their deviation is GPT-2's, 0.02/sqrt(2*layers).
   LinearOptions back_to_stream() const {
     const double projections = 2.0 * static_cast<double>(layers);

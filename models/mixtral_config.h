@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "riesz/models/routed_llama.h"
-#include "riesz/nn/experts/experts.h"
+#include "riesz/models/llama_config.h"
+#include "riesz/models/routed.h"
 
 namespace riesz::models {
 
@@ -19,7 +19,8 @@ struct MixtralConfig : LlamaConfig, RoutedSizes {
     vocabulary = 32000, context = 32768, rotary_base = 1e6, tied = false;
   }
 
-  GateOptions gate() const { return {.k = experts_per_token, .balance = GateOptions::Balance::over_gates}; }
+  std::int64_t mixtures() const { return layers; }
+  GateOptions gate() const { return {.k = experts_per_token, .balance = balance()}; }
   ExpertsOptions of_experts() const {
     return {.activation = activation, .compute_type = contraction.compute_type};
   }
@@ -29,8 +30,7 @@ struct MixtralConfig : LlamaConfig, RoutedSizes {
     check_experts(model);
     RIESZ_CHECK(!attention_bias && !mlp_bias, model, ": attention_bias or mlp_bias is set; it has no biases");
     Roles all = LlamaConfig::roles(model);
-    all['e'] = {expert_role(), experts};
-    all['r'] = {Role::whole, experts};
+    add_roles(all);
     return all;
   }
 };

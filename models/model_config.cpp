@@ -3,7 +3,6 @@
 #include "riesz/models/model_config.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "riesz/comm/error.h"
 
@@ -11,12 +10,13 @@ namespace riesz::models {
 
 ModelConfig model_config(const std::string& config_json) {
   const std::string kind = model_type_of(config_json);
-  if (kind == "vit") return vit_config(config_json);
-  const std::vector<PublishedModel>& all = published_models();
-  const bool known =
-      std::any_of(all.begin(), all.end(), [&](const PublishedModel& model) { return model.name == kind; });
-  RIESZ_CHECK(known, "config.json: model_type is \"", kind, "\"; the models there are here are ",
-              published_names(), " and, of images, \"vit\"");
+  const auto is = [&](const auto& model) { return model.name == kind; };
+  const auto& images = published_image_models();
+  if (std::any_of(images.begin(), images.end(), is)) return image_config(config_json);
+  const auto& texts = published_models();
+  RIESZ_CHECK(std::any_of(texts.begin(), texts.end(), is), "config.json: model_type is \"", kind,
+              "\"; the models there are here are ", published_names(), " and, of images, ",
+              published_image_names());
   return causal_config(config_json);
 }
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "riesz/models/routed_llama.h"
-#include "riesz/nn/experts/experts.h"
+#include "riesz/models/llama_config.h"
+#include "riesz/models/routed.h"
 
 namespace riesz::models {
 
@@ -24,8 +24,9 @@ struct Qwen2MoeConfig : LlamaConfig, RoutedSizes {
   std::int64_t expert_hidden = 1408;  ///< the inner width of an expert
   bool renormalise = false;           ///< are a token's gates divided by their sum?
 
+  std::int64_t mixtures() const { return layers; }
   GateOptions gate() const {
-    return {.k = experts_per_token, .renormalise = renormalise, .balance = GateOptions::Balance::over_gates};
+    return {.k = experts_per_token, .renormalise = renormalise, .balance = balance()};
   }
   ExpertsOptions of_experts() const {
     return {.activation = activation,
@@ -43,9 +44,8 @@ struct Qwen2MoeConfig : LlamaConfig, RoutedSizes {
     RIESZ_CHECK(!output_bias && !mlp_bias, model,
                 ": output_bias or mlp_bias is set; only q, k and v have biases");
     Roles all = LlamaConfig::roles(model);
-    all['e'] = {expert_role(), experts};
+    add_roles(all);
     all['i'] = {Role::inner, expert_hidden};
-    all['r'] = {Role::whole, experts};
     all['o'] = {Role::whole, 1};
     return all;
   }

@@ -19,7 +19,7 @@ instead="; name a toolkit by CUDA_HOME instead"
 wanted="${1:-}"
 [ -z "$wanted" ] || [ "$wanted" = run ] || fail "there is no '$wanted'; it is nothing, or run"
 
-# name==version, as scripts/wheels.txt has them: a word's name, found there.
+# What is fetched for these names: lines "name==version" of scripts/wheels.txt.
 versions() {
   local name
   for name in "$@"; do
@@ -34,12 +34,13 @@ libraries=(nvidia-cublas nvidia-cuda-cupti nvidia-cuda-nvrtc nvidia-cuda-runtime
 look() { cmake -P "$root/cmake/RieszFindCuda.cmake"; }
 
 fetch_toolkit() {
-  local seen names
+  local seen list names
   seen="$(look)"
   sed -n 's/^note /setup_cuda: /p' <<<"$seen" >&2
   grep -q '^missing' <<<"$seen" || return 0
   say "fetching CUDA's compiler and headers (105 MB) and NCCL (196 MB), once, into $RIESZ_CACHE"
-  mapfile -t names < <(versions "${toolkit[@]}")
+  list="$(versions "${toolkit[@]}")"
+  mapfile -t names <<<"$list"
   fetch_wheels "$RIESZ_CACHE/cuda-toolkit-13.0" "${names[@]}"
   # Wheels have no links for the linker, and no executables.
   local site="$RIESZ_CACHE/cuda-toolkit-13.0/nvidia"
@@ -54,7 +55,7 @@ fetch_toolkit() {
 
 # Where the fetched libtorch_cuda.so itself looks for them: beside torch, in nvidia/.
 fetch_libraries() {
-  local torch site names
+  local torch site list names
   torch="$(cmake -P "$root/cmake/RieszFindLibTorch.cmake" | sed -n 's/^libtorch //p')"
   [ -n "$torch" ] || fail "there is no LibTorch; run scripts/setup.sh first"
   site="$(dirname "$torch")"
@@ -65,7 +66,8 @@ fetch_libraries() {
   [ ! -e "$site/nvidia" ] || return 0
   if [ ! -d "$RIESZ_CACHE/cuda-libraries-13.0" ]; then
     say "fetching what LibTorch loads to compute on a GPU (2.0 GB, once) into $RIESZ_CACHE"
-    mapfile -t names < <(versions "${libraries[@]}")
+    list="$(versions "${libraries[@]}")"
+    mapfile -t names <<<"$list"
     fetch_wheels "$RIESZ_CACHE/cuda-libraries-13.0" "${names[@]}"
   fi
   ln -sfn ../cuda-libraries-13.0/nvidia "$site/nvidia"

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/jobs/classify.h"
+
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/model_options.h"
-#include "riesz/app/jobs/classify.h"
 
 namespace riesz::app {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 class Classify : public Command {
  public:
   explicit Classify(CLI::App& program)
-      : Command(program, "classify", "Labels images with a trained ViT; on any number of ranks"),
+      : Command(program, "classify", "Labels images with a trained ViT or ResNet; on any number of ranks"),
         model_(options(), "config.json, *.safetensors, preprocessor_config.json") {
     options().add_option("IMAGES", words_.images, "PNG or JPEG files")->required();
     model_.add_layout(options());

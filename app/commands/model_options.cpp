@@ -15,7 +15,9 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
       .add_option("FOLDER", words_.folder,
                   "A model's folder: " + files + "; or a training's; or a name in Hugging Face's cache")
       ->required();
-  command.add_option("--device", words_.device, "Where it computes; cuda: each rank on a GPU of its own")
+  command
+      .add_option("--device", words_.device,
+                  "Where it computes; cuda: rank n of a host on its GPU n; with fewer GPUs ranks share them")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   command
@@ -25,6 +27,8 @@ ModelOptions::ModelOptions(CLI::App& command, const std::string& files) {
   command.footer(R"(Settings of the layout, among the arguments:
   layout.tp=N      workers that share each matrix; default all that the others leave
   layout.dp=N      workers that share the rows of a batch; default 1
+  layout.ep=N      workers that share out experts, and else each matrix; default 1
+  layout.space=H,W workers that share an image's rows, and its columns; default 1,1
   layout.sp=N      workers that share each sequence; default 1
   layout.pp=N      stages, each on workers of its own; default 1
   layout.tensor=T  how matrices are shared: 1d, sp, 2d, 2.5d or 3d; default 1d
@@ -41,7 +45,7 @@ void ModelOptions::add_layout(CLI::App& command, const std::string& hint) {
 }
 
 std::vector<std::string> ModelOptions::keys() {
-  return {"layout.pp", "layout.dp", "layout.sp", "layout.tp", "layout.tensor"};
+  return {"layout.pp", "layout.dp", "layout.ep", "layout.space", "layout.sp", "layout.tp", "layout.tensor"};
 }
 
 void ModelOptions::check() const {
@@ -49,7 +53,7 @@ void ModelOptions::check() const {
   for (const auto& [key, origin] : with_words(Config(), layout_).origins) {
     RIESZ_CHECK(std::count(read.begin(), read.end(), key) > 0, key,
                 " is a setting of trainings alone; here a layout has layout.pp, "
-                "layout.dp, layout.sp, layout.tp and layout.tensor");
+                "layout.dp, layout.ep, layout.space, layout.sp, layout.tp and layout.tensor");
   }
 }
 
@@ -58,8 +62,9 @@ ModelWords ModelOptions::words() const {
   config.layout.tp = 0;  // what the others leave
   config = with_words(std::move(config), layout_);
   ModelWords words = words_;
-  words.pp = config.layout.pp, words.dp = config.layout.dp, words.sp = config.layout.sp;
-  words.tp = config.layout.tp, words.tensor = config.layout.tensor;
+  words.pp = config.layout.pp, words.dp = config.layout.dp, words.ep = config.layout.ep;
+  words.space = config.layout.space;
+  words.sp = config.layout.sp, words.tp = config.layout.tp, words.tensor = config.layout.tensor;
   return words;
 }
 

@@ -20,9 +20,9 @@ struct ClassifyWords {
   bool quiet = false;               ///< without a note of which model was taken
 };
 
-/// Labels images by a folder's ViT, preprocessed as its preprocessor_config.json says. The first rank writes
-/// on standard output, batch by batch, each image's name and its likeliest labels with their probabilities.
-/// Each rank decodes a part of a batch; all have the whole batch. Collective over the job.
+/// Labels images by a folder's model, preprocessed as its preprocessor_config.json says. The first rank
+/// writes on standard output, batch by batch, each image's name and its likeliest labels with their
+/// probabilities. Each rank decodes a part of a batch; all have the whole batch. Collective over the job.
 /// @throws Error before anything is computed, naming what is missing or out of range. Also, at its batch,
 /// naming a file that is no image or is damaged.
 void classify_images(const ClassifyWords& words);

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "riesz/app/memory/check_memory.h"
@@ -70,6 +70,14 @@ std::vector<Space> spaces_of_step(const Learner& model, const Config& config, co
   return all;
 }
 
+/// The shape of its inputs.
+std::vector<std::int64_t> largest_micro_batch(const Config& config, const Batch& one) {
+  std::vector<std::int64_t> shape = one.inputs.sizes().vec();
+  const std::int64_t parts = micro_batches_of(config);
+  shape.front() = (config.train.batch + parts - 1) / parts;
+  return shape;
+}
+
 std::string named(const TrafficRecord& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
 }
@@ -78,6 +86,10 @@ using Json = nlohmann::ordered_json;
 
 Json json_of_traffic(const Traffic& traffic) {
   return {{"elements", traffic.elements}, {"bytes", traffic.bytes}, {"messages", traffic.messages}};
+}
+
+Json json_of_rows(const ExpertRows& rows) {
+  return {{"sent", rows.sent}, {"received", rows.received}, {"computed", rows.computed}};
 }
 
 struct Line {
@@ -107,11 +119,9 @@ std::vector<Line> lines_of(const StepPlan& plan) {
 
 int workers_of(const Config& config) {
   constexpr std::int64_t kMost = std::int64_t{1} << 20;
-  const auto& [pp, dp, tp, sp] =
-      std::tie(config.layout.pp, config.layout.dp, config.layout.tp, config.layout.sp);
-  const bool few = std::max({pp, dp, tp, sp}) <= kMost && dp * sp * tp <= kMost && pp * dp * sp * tp <= kMost;
-  RIESZ_CHECK(few, product_of(config.layout), " workers; at most ", kMost, " can be explained");
-  return static_cast<int>(pp * dp * sp * tp);
+  const std::optional<std::int64_t> workers = job_size(config.layout, kMost);
+  RIESZ_CHECK(workers, product_of(config.layout), " workers; at most ", kMost, " can be explained");
+  return static_cast<int>(*workers);
 }
 
 void check_rank(const Config& config, int rank) {
@@ -150,7 +160,8 @@ StepPlan explain(const Config& given, int rank, Recorder* recorder) {
           Counters::instance().by_operation(),
           take_region_bytes(),
           recorder == nullptr ? Pieces() : pieces_of(spaces_of_step(model.learner, config, batch), mesh),
-          stage_text(config, model.module(), Counters::instance().records())};
+          stage_text(config, model.module(), Counters::instance().records()),
+          rows_of_experts(model.module(), largest_micro_batch(config, one))};
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {
@@ -166,6 +177,9 @@ StepPlan of_layer(StepPlan plan, const std::string& path) {
   std::erase_if(plan.records, [&](const TrafficRecord& record) { return !inside(record); });
   std::erase_if(plan.regions, [&](const RegionBytes& region) {
     return region.region != path && !region.region.starts_with(path + ".");
+  });
+  std::erase_if(plan.experts, [&](const RowsOfExperts& each) {
+    return each.layer != path && !each.layer.starts_with(path + ".");
   });
   plan.stage.clear();
   RIESZ_CHECK(!plan.records.empty(), "no layer ", in_short(path), " sends anything; these do: ", all);
@@ -184,7 +198,8 @@ std::string to_string(const StepPlan& plan) {
     regions.push_back({region.region, concat("runs again in backward, and keeps ", grouped(region.bytes),
                                              " bytes until then")});
   return concat(plan.model, "\nin one step, rank ", plan.rank, " of ", plan.mesh, " sends\n",
-                table_text(lines, "l", "  "), table_text(regions, "l", "  "), plan.stage);
+                table_text(lines, "l", "  "), to_string(plan.experts), table_text(regions, "l", "  "),
+                plan.stage);
 }
 
 std::string to_json(const StepPlan& plan) {
@@ -202,6 +217,10 @@ std::string to_json(const StepPlan& plan) {
   json["recomputed"] = Json::array();
   for (const RegionBytes& region : plan.regions)
     json["recomputed"].push_back({{"region", region.region}, {"bytes", region.bytes}});
+  for (const RowsOfExperts& each : plan.experts)
+    json["rows_of_experts"].push_back({{"layer", each.layer},
+                                       {"expected", json_of_rows(each.expected)},
+                                       {"most", json_of_rows(each.most)}});
   return json.dump(2) + "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/app/jobs/expert_rows.h"
 #include "riesz/app/jobs/form.h"
 #include "riesz/app/verify/pieces.h"
 #include "riesz/comm/counters.h"
@@ -29,6 +30,7 @@ struct StepPlan {
   std::vector<RegionBytes> regions;    ///< what runs again in backward, and what it keeps until then
   Pieces pieces;      ///< of what it computes with and of its neighbours; where a recorder is given
   std::string stage;  ///< what the worker has and does in the pipeline (`stage_text`), if there is one
+  std::vector<RowsOfExperts> experts = {};  ///< of each layer that it computes and that has some
 };
 
 /// The words of `riesz explain`.
@@ -56,8 +58,8 @@ StepPlan explain(const Config& config, int rank, Recorder* recorder = nullptr);
 /// nothing, naming the layers that send something.
 StepPlan of_layer(StepPlan plan, const std::string& path);
 
-/// A line for each layer, phase and operator, then their sums; then a line for each region of `recompute`,
-/// and what the worker does in the pipeline.
+/// A line for each layer, phase and operator, then their sums; then the rows of each layer with experts, a
+/// line for each region of `recompute`, and what the worker does in the pipeline.
 std::string to_string(const StepPlan& plan);
 /// The same as JSON.
 std::string to_json(const StepPlan& plan);

@@ -15,6 +15,13 @@
 #include "riesz/train/config/load_config.h"
 
 namespace riesz::app {
+namespace {
+
+constexpr const char* kOfGates =
+    "activations are expected ones, of a gate that chooses all experts equally often; at worst all tokens "
+    "choose experts of one rank, which takes so much besides\n";
+
+}  // namespace
 
 int check_host(const Config& config, const HostWords& host) {
   const int workers = workers_of(config), ranks = host.ranks.value_or(workers);
@@ -44,13 +51,15 @@ std::string memory_plan(const Config& given, const HostWords& host, Form form) {
                                    {"bytes_of_a_rank", nlohmann::ordered_json::object()}};
     for (const auto& [name, bytes] : categories(each)) json["bytes_of_a_rank"][name] = bytes;
     json["bytes_of_a_rank"]["in all"] = each.all();
+    if (each.at_worst > 0) json["bytes_of_a_rank"]["at worst, besides"] = each.at_worst;
     json["ranks_on_a_host"] = ranks;
     json["bytes_on_a_host"] = ranks * each.all();
     json["bytes_available"] = available;
     return json.dump(2) + "\n";
   }
   return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
-                to_string(each), ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
+                to_string(each), each.at_worst > 0 ? kOfGates : "",
+                ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
                 bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),
                 " left, and they fit\n");
 }

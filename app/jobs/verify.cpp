@@ -88,7 +88,8 @@ std::string whole(double number) { return grouped(static_cast<std::int64_t>(numb
 
 Config on_workers(Config config, std::int64_t workers) {
   Config::Layout& layout = config.layout;
-  const std::int64_t others = layout.pp * layout.sp * layout.tp;
+  const std::int64_t sharers = space_size(layout, workers).value_or(workers + 1);
+  const std::int64_t others = layout.pp * layout.ep * sharers * layout.sp * layout.tp;
   const auto dp = config.origins.find("layout.dp");
   const bool said = dp != config.origins.end() && dp->second == kCommandLine;
   if (!said && others > 0 && workers % others == 0) {

@@ -17,6 +17,7 @@
 #include "riesz/comm/host_memory.h"
 #include "riesz/io/host_copy.h"
 #include "riesz/io/images/image_list.h"
+#include "riesz/train/config/layout.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
 
@@ -48,10 +49,18 @@ std::string nearest_micro_batches(Config config, const std::function<bool(const 
   return nearest("train.micro_batches", config, config.train.batch, fits, in_turns ? config.layout.pp : 1);
 }
 
+double workers_along(const Partition& mesh, const std::vector<std::string>& axes) {
+  double workers = 1;
+  for (const std::string& axis : axes) workers *= mesh.extent(axis);
+  return workers;
+}
+
 /// "it would fit with …", or that no key alone makes it fit.
-std::string what_fits(const Config& config, const std::function<bool(const Config&)>& fits) {
-  const bool shares = config.layout.dp * config.layout.sp > 1;
-  const std::int64_t fewest = config.model.from.empty() ? config.layout.pp : config.model.layers;
+std::string what_fits(const Config& config, const Partition& mesh,
+                      const std::function<bool(const Config&)>& fits) {
+  const bool shares = workers_along(mesh, token_axes(config.layout, mesh)) > 1;
+  const bool deep = config.model.from.empty() && !has_space(config.model);  // model.layers may be lowered
+  const std::int64_t fewest = deep ? config.layout.pp : config.model.layers;
   std::string text;
   for (const std::string& change :
        {nearest_micro_batches(config, fits), nearest("train.batch", config, micro_batches_of(config), fits),
@@ -63,10 +72,11 @@ std::string what_fits(const Config& config, const std::function<bool(const Confi
   again.layout.recompute = "blocks";
   again.layout.recompute_every = 1;
   if (fits(again)) text += (text.empty() ? "" : ", or ") + std::string("layout.recompute = \"blocks\"");
-  return text.empty() ? "no other train.micro_batches, train.batch, layout.zero, layout.recompute or "
-                        "model.layers would fit alone; take "
-                        "a smaller model.width, shorter sequences, or more ranks on other hosts"
-                      : "it would fit with " + text;
+  return text.empty()
+             ? "no other train.micro_batches, train.batch, layout.zero, layout.recompute or "
+               "model.layers would fit alone; take "
+               "a smaller model.width, shorter sequences or smaller images, or more ranks on other hosts"
+             : "it would fit with " + text;
 }
 
 }  // namespace
@@ -78,7 +88,7 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
   RIESZ_CHECK(fits(config), "this training does not fit this host, which has ", bytes_text(available),
               " of memory left: ", ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on it take "),
               bytes_text(needs(config)), " at least; each rank takes\n",
-              to_string(estimate_memory(config, mesh, data_bytes)), what_fits(config, fits));
+              to_string(estimate_memory(config, mesh, data_bytes)), what_fits(config, mesh, fits));
 }
 
 double bytes_of_data(const Config& config, int holders) {

@@ -3,20 +3,20 @@
 #include "riesz/app/memory/memory_estimate.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "riesz/app/memory/convolution_memory.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/io/adder.h"
 #include "riesz/nn/means_parameter.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/train/config/layout.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/data/folder_source.h"
 #include "riesz/train/data/task.h"
@@ -74,12 +74,14 @@ double bytes_of_input(const Config& config, double T) {
 
 double tokens_at_once(const Config& config) {
   if (config.data.task == "adder") return real(3 * config.data.digits);
-  if (config.data.task == "images") return real(image_model_shape(config, kLabels).tokens());
+  if (config.data.task == "images")
+    return real(std::get<models::VitConfig>(image_model_shape(config, kLabels)).tokens());
   return real(sequence_length(config));
 }
 
 ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
-  if (config.data.task == "images") return {image_model_shape(config, labels_of(config)), layout};
+  if (config.data.task == "images")
+    return {std::get<models::VitConfig>(image_model_shape(config, labels_of(config))), layout};
   return {model_shape(config, vocabulary_of_task(config)), layout};
 }
 
@@ -102,8 +104,8 @@ class Model {
   Model(const Config& config, const Partition& mesh, Part of)
       : part(std::move(of)),
         T(tokens_at_once(config)),
-        sizes(sizes_of_model(config, spaces::named(config.layout.tensor, config.layout.sequence,
-                                                   config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))),
+        sizes(
+            sizes_of_model(config, layout_on(config.layout, config.layout.pp > 1 ? mesh.at("pp", 0) : mesh))),
         all_trained_(config.train.frozen.empty()),
         is_trained_(trained_by(config)) {
     for (const Interval& blocks : part.chunks) layers += real(blocks.size());
@@ -121,8 +123,12 @@ class Model {
   /// What all its blocks keep for backward.
   ModelSizes::Kept kept_of_blocks(double rows) const {
     if (all_trained_) {
-      const ModelSizes::Kept each = sizes.kept(rows, T);
-      return {layers * each.stored, layers * each.computed};
+      ModelSizes::Kept sum;
+      each_block([&](std::int64_t i, double n) {
+        const ModelSizes::Kept each = sizes.kept(rows, T, i, true, is_trained_);
+        sum.stored += n * each.stored, sum.computed += n * each.computed;
+      });
+      return sum;
     }
     ModelSizes::Kept sum{0, 0, sizes.any_before_blocks(is_trained_)};
     std::int64_t next = 0;  // what lies before it may be another part's
@@ -151,8 +157,11 @@ class Model {
     constexpr std::int64_t kMost = 4096;  // that are told apart
     for (const Interval& blocks : part.chunks) {
       const std::int64_t apart = all_trained_ ? 0 : std::min(kMost, blocks.size());
+      const std::int64_t period = std::min(sizes.period(), blocks.size());
       for (std::int64_t i = blocks.begin; i < blocks.begin + apart; ++i) f(i, 1.0);
-      if (blocks.size() > apart)
+      for (std::int64_t i = 0; all_trained_ && i < period; ++i)
+        f(blocks.begin + i, real((blocks.size() - i + period - 1) / period));
+      if (!all_trained_ && blocks.size() > apart)
         f(blocks.begin + std::max<std::int64_t>(apart - 1, 0), real(blocks.size() - apart));
     }
   }
@@ -246,20 +255,29 @@ double kept_of_blocks(const Config& config, const Model& m, double rows, const E
          std::max(0.0, block - region - after * block - logits);
 }
 
-/// How a stage of ZeRO shares the part's parameters out.
+/// How a stage of ZeRO shares the part's parameters out. Experts are shared out by the workers that have the
+/// same ones.
 struct Shared {
-  Shared(const Config& config, const Model& m)
-      : team(real(config.layout.dp) * real(config.layout.sp)),
-        stage(team > 1 ? config.layout.zero : 0),
-        whole(m.trained.elements),
-        share(std::ceil(whole / team)) {}
+  Shared(const Config& config, const Model& m) : whole(m.trained.elements) {
+    const Partition& mesh = m.sizes.spaces().mesh();
+    for (const std::string& axis : token_axes(config.layout, mesh)) {
+      team *= mesh.extent(axis);
+      if (axis != "ep") of_experts *= mesh.extent(axis);
+    }
+    stage = team > 1 ? config.layout.zero : 0;
+    share = std::ceil((whole - m.trained.experts) / team) + std::ceil(m.trained.experts / of_experts);
+  }
 
   /// The elements that a rank has of what is shared out from this stage on.
   double from(std::int64_t first) const { return stage >= first ? share : whole; }
+  /// Of these a worker's part, with what short vectors have.
+  double by_replicas(const ModelSizes::Parameters& of) const {
+    return of.vectors + (of.elements - of.experts - of.vectors) / team + of.experts / of_experts;
+  }
 
-  double team;
-  std::int64_t stage;
-  double whole, share;
+  double team = 1, of_experts = 1;  ///< workers
+  std::int64_t stage = 0;
+  double whole, share = 0;
 };
 
 void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
@@ -314,17 +332,23 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   e.logits = training ? logits : logits_to_measure;
 }
 
+/// What activations take more where all tokens choose experts of this rank.
+double more_at_worst(const MemoryEstimate& balanced, const Config& config, Model m) {
+  MemoryEstimate most;
+  m.sizes.count_most_rows();
+  estimate_activations(most, config, m);
+  const auto bytes = [](const MemoryEstimate& e) { return e.activations + e.under_way + e.logits; };
+  return std::max(0.0, bytes(most) - bytes(balanced));
+}
+
 /// The bytes that this worker writes of a checkpoint: of all state its share, and of what all workers hold,
 /// the short vectors too, for these are the first worker's.
 double checkpoint_copy(const Config& config, const Model& m) {
   if (!config.checkpoint.save || !config.checkpoint.background) return 0;
   const Shared shared(config, m);
-  const auto by_replicas = [&](const ModelSizes::Parameters& of) {
-    return of.vectors + (of.elements - of.vectors) / shared.team;
-  };
-  const double frozen = by_replicas(m.untrained) * element_bytes(config).stored;
+  const double frozen = shared.by_replicas(m.untrained) * element_bytes(config).stored;
   if (shared.whole == 0) return frozen;  // a stage that trains nothing
-  const double mine = shared.stage >= 1 ? 1 / shared.team : by_replicas(m.trained) / shared.whole;
+  const double mine = (shared.stage >= 1 ? shared.share : shared.by_replicas(m.trained)) / shared.whole;
   const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
   const double state = optimizer_state(config.optimizer, m, shared.whole);
   return shared.whole * value * mine + state * kFp32 * (config.optimizer.kind == "adafactor" ? 1 : mine) +
@@ -335,6 +359,7 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double data_b
   MemoryEstimate e;
   estimate_state(e, config, m);
   estimate_activations(e, config, m);
+  e.at_worst = more_at_worst(e, config, m);
   e.checkpoint = checkpoint_copy(config, m);
   const double sums = config.data.task == "adder" ? 3 * kId * std::pow(100.0, real(config.data.digits)) : 0;
   e.data = sums + data_bytes + real(config.train.batch) * bytes_of_input(config, m.T);
@@ -344,6 +369,8 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double data_b
 }  // namespace
 
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes) {
+  if (has_space(config.model))
+    return estimate_convolution_memory(config, mesh, labels_of(config), data_bytes);
   std::vector<MemoryEstimate> all;
   double copies = 0;
   for (const Part& part : parts_of(config)) {
@@ -355,41 +382,6 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
   return *std::max_element(all.begin(), all.end(), [](const MemoryEstimate& a, const MemoryEstimate& b) {
     return a.all() < b.all();
   });
-}
-
-std::string bytes_text(double bytes) {
-  static constexpr std::array<const char*, 7> kUnits{"MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"};
-  double number = bytes / (1 << 20);
-  std::size_t unit = 0;
-  for (; number >= 1024 && unit + 1 < kUnits.size(); ++unit) number /= 1024;
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), number < 1e6 ? "%.2f %s" : "%.3g %s", number, kUnits[unit]);
-  return text.data();
-}
-
-double MemoryEstimate::all() const {
-  return parameters + gradients + optimizer + passing() + activations + under_way + logits + checkpoint +
-         data;
-}
-
-std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& e) {
-  return {{"parameters", e.parameters},         {"gradients", e.gradients},
-          {"optimizer", e.optimizer},           {"gathered values", e.gathered},
-          {"sums of gradients", e.sums},        {"activations", e.activations},
-          {"of others under way", e.under_way}, {"logits", e.logits},
-          {"checkpoint's copy", e.checkpoint},  {"data", e.data}};
-}
-
-std::string to_string(const MemoryEstimate& e) {
-  std::string text;
-  const auto row = [&](const std::string& name, double bytes) {
-    std::array<char, 96> line;
-    std::snprintf(line.data(), line.size(), "  %-20s %16s\n", name.c_str(), bytes_text(bytes).c_str());
-    text += line.data();
-  };
-  for (const auto& [name, bytes] : categories(e)) row(name, bytes);
-  row("in all", e.all());
-  return text;
 }
 
 }  // namespace riesz::app

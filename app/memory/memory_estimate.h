@@ -28,6 +28,10 @@ struct MemoryEstimate {
   /// gone. Its operands where they are multiplied, gathered or made again, and their gradients.
   double momentary = 0;
 
+  /// Not in `all`: activations are those of a gate that chooses all experts equally often. This is what they
+  /// take more on a rank whose experts all tokens choose.
+  double at_worst = 0;
+
   /// The buffers through which values and gradients pass, as `Holdings::passing`.
   double passing() const { return gathered + sums; }
   double all() const;
@@ -43,7 +47,7 @@ MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, doub
 
 /// The categories by name, in the order of the report, without their sum.
 std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& estimate);
-/// A line for each category, then their sum.
+/// A line for each category, then their sum, and what a rank takes `at_worst` besides.
 std::string to_string(const MemoryEstimate& estimate);
 
 /// Such as "1.50 GiB".

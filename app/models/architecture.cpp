@@ -128,6 +128,24 @@ Architecture architecture(const models::Qwen2MoeConfig& of) {
   return all;
 }
 
+Architecture architecture(const models::Gpt2MoeConfig& of) {
+  const models::MinGptConfig& dense = of;
+  Architecture all = architecture(dense);
+  for (std::vector<Named>* layers : {&all.weights, &all.biases})
+    for (Named& each : *layers)
+      if (each.path.starts_with("mlp.")) each.blocks = Architecture::Blocks::without;
+  all.weights.push_back({"btc,rc->btr", "mlp.gate", Architecture::Blocks::with_experts});
+  all.extents.insert({{'e', real(of.experts)}, {'r', real(of.experts)}});
+  all.mixture = {.experts = real(of.experts),
+                 .chosen = real(of.experts_per_token),
+                 .path = "mlp.experts",
+                 .up = {"c_fc.weight"},
+                 .down = {"c_proj.weight"},
+                 .biases = {{'f', "c_fc.bias"}, {'c', "c_proj.bias"}},
+                 .every = of.experts_every};
+  return all;
+}
+
 Architecture architecture(const models::VitConfig& of) {
   const double P = real(of.patch);
   std::vector<Named> biases{

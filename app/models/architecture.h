@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "riesz/models/causal_model.h"
@@ -13,9 +15,13 @@ namespace riesz::app {
 
 /// The parts of a model of some kind, in the letters of its specs; its memory is estimated from them.
 struct Architecture {
+  /// The blocks that have a layer, where some have experts and others do not.
+  enum class Blocks { all, with_experts, without };
+
   /// A spec, or the letters of what a bias is added to; and the path of its module in the block.
   struct Named {
     std::string letters, path;
+    Blocks blocks = Blocks::all;
   };
 
   /// Experts in the place of an MLP, or beside it.
@@ -24,7 +30,15 @@ struct Architecture {
     std::string path;                   ///< of the experts in a block
     std::vector<std::string> up, down;  ///< names of the weights of one: to its inner width, and from it
     char inner = 'f';                   ///< the letter of that width
+    std::vector<std::pair<char, std::string>> biases = {};  ///< of one: letter and name
+    std::int64_t every = 1;                                 ///< the blocks that have them: each so many-th
   };
+
+  /// Has block i experts? And this layer?
+  bool has_experts(std::int64_t i) const { return mixture.experts > 0 && (i + 1) % mixture.every == 0; }
+  bool has(const Named& layer, std::int64_t i) const {
+    return layer.blocks == Blocks::all || (layer.blocks == Blocks::with_experts) == has_experts(i);
+  }
 
   std::map<char, double> extents;  ///< of all letters but b and t; p: rows of the table of positions
   std::vector<Named> weights;      ///< of a block's linear layers
@@ -50,6 +64,7 @@ Architecture architecture(const models::GptJConfig& of);
 Architecture architecture(const models::LlamaConfig& of);
 Architecture architecture(const models::MixtralConfig& of);
 Architecture architecture(const models::Qwen2MoeConfig& of);
+Architecture architecture(const models::Gpt2MoeConfig& of);
 Architecture architecture(const models::VitConfig& of);
 
 }  // namespace riesz::app

@@ -23,31 +23,33 @@ namespace {
 
 Partition job_of(const Config& config) { return Partition::world().grid(job_axes(config.layout)); }
 
-bool sees_images(const Config& config) { return config.model.kind == "vit"; }
-
 /// Makes the model, without weights, wherever a layout has it lie.
 using Maker = std::function<HeldModel(const Layout&)>;
 
 Maker maker_of_tokens_model(const Config& config, std::int64_t vocabulary) {
   const models::CausalConfig shape = model_shape(config, vocabulary);
-  return [shape, from = config.model.from, workers = job_of(config)](const Layout& layout) -> HeldModel {
+  return [shape, keys = config.model, workers = job_of(config)](const Layout& layout) -> HeldModel {
     const std::shared_ptr<models::CausalModel> model = models::make_causal_model(layout, shape);
     const auto logits = [&gpt = *model](const Vector& ids) { return gpt.predictions(ids); };
     HeldModel held{model, {model->module(), model->tokens(), model->targets(), logits, workers}};
-    if (!from.empty())
-      held.learner.load = [from, &gpt = *model] { load_pretrained(read_pretrained(from), gpt); };
+    if (!keys.from.empty()) {
+      held.learner.load = [keys, &gpt = *model] {
+        const Pretrained from = read_pretrained(keys.from);
+        keys.upcycle ? load_upcycled(from, gpt) : load_pretrained(from, gpt);
+      };
+    }
     return held;
   };
 }
 
 Maker maker_of_images_model(const Config& config, std::int64_t labels) {
-  const models::VitConfig shape = image_model_shape(config, labels);
+  const models::ImageConfig shape = image_model_shape(config, labels);
   return [shape, type = scalar_type(config.precision), keys = config.model,
           workers = job_of(config)](const Layout& layout) -> HeldModel {
     HeldModel held = make_image_model(shape, type, layout, workers);
     if (keys.from.empty()) return held;
-    held.learner.load = [keys, &vit = held.learner.module] {
-      load_pretrained(read_pretrained(keys.from), vit, keys.new_head);
+    held.learner.load = [keys, &images = held.learner.module] {
+      load_pretrained(read_pretrained(keys.from), images, keys.new_head);
     };
     return held;
   };
@@ -55,15 +57,14 @@ Maker maker_of_images_model(const Config& config, std::int64_t labels) {
 
 /// `vocabulary`: of the task, so many tokens or labels.
 Maker maker_of(const Config& config, std::int64_t vocabulary) {
-  return sees_images(config) ? maker_of_images_model(config, vocabulary)
-                             : maker_of_tokens_model(config, vocabulary);
+  return sees_images(config.model) ? maker_of_images_model(config, vocabulary)
+                                   : maker_of_tokens_model(config, vocabulary);
 }
 
 /// The model's costs as if one stage had all of it.
 CostTree tree_of(const Config& config, const Maker& make) {
-  const Config::Layout& layout = config.layout;
   const Partition stage = job_of(config).at("pp", 0);
-  return cost_tree(make(spaces::named(layout.tensor, layout.sequence, stage)).module());
+  return cost_tree(make(layout_on(config.layout, stage)).module());
 }
 
 HeldModel initialised(const Config& config, const Maker& make, const ModuleStages& placement) {
@@ -101,20 +102,22 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
 /// What lies beside the weights in a checkpoint.
 std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
   if (!config.checkpoint.save) return {};
-  if (!sees_images(config)) return published_files(config, model_shape(config, task.vocabulary()));
+  if (!sees_images(config.model)) return published_files(config, model_shape(config, task.vocabulary()));
   return published_files(config, image_model_shape(config, task.vocabulary()), task.label_names());
 }
 
 }  // namespace
 
-HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
+HeldModel make_image_model(const models::ImageConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers) {
-  const auto model = std::make_shared<models::Vit>(layout, shape);
-  const auto logits = [&vit = *model](const Vector& patches) -> Predictions { return vit(patches); };
-  const auto reads = [shape, type](const at::Tensor& images) {
-    return models::patches_of(images.to(type), shape);
+  const std::shared_ptr<models::ImageModel> model = models::make_image_model(layout, shape);
+  const auto logits = [&seeing = *model](const Vector& inputs) -> Predictions {
+    return seeing.logits(inputs);
   };
-  return {model, {*model, model->patches(), model->targets(), logits, workers, reads}};
+  const auto reads = [&seeing = *model, type](const at::Tensor& images) {
+    return seeing.reads(images.to(type));
+  };
+  return {model, {model->module(), model->inputs(), model->targets(), logits, workers, reads}};
 }
 
 void check_stages(const Config& config) {
@@ -124,7 +127,7 @@ void check_stages(const Config& config) {
 }
 
 HeldModel make_model(const Config& config, const Task& task) {
-  if (!sees_images(config)) check_tokens(config, task.vocabulary());
+  if (!sees_images(config.model)) check_tokens(config, task.vocabulary());
   const Maker make = maker_of(config, task.vocabulary());
   HeldModel model = initialised(config, make, stages_of(config, make, task));
   model.learner.files = files_of(config, task);

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "riesz/models/vit.h"
+#include "riesz/models/image_model.h"
 #include "riesz/train/loop/learner.h"
 
 namespace riesz::app {
@@ -17,9 +17,9 @@ struct HeldModel {
   const Module& module() const { return learner.module; }
 };
 
-/// A ViT of these sizes without weights, placed on these workers by the layout. Its learner takes
+/// A model of images of these sizes without weights, placed on these workers by the layout. Its learner takes
 /// `normalised` images, and casts them to this type. Local.
-HeldModel make_image_model(const models::VitConfig& shape, at::ScalarType type, const Layout& layout,
+HeldModel make_image_model(const models::ImageConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers);
 
 /// @throws Error naming keys where the model cannot be divided into the configuration's stages. Local; makes

@@ -3,6 +3,7 @@
 #include "riesz/app/models/model_from.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "riesz/app/models/model_keys.h"
+#include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
@@ -55,13 +57,36 @@ std::string file_of(const std::string& key, const Pretrained& from) {
   return shown && is_there(from.folder / kPreprocessor) ? kPreprocessor : "";
 }
 
+/// The keys that say how a model is trained, and not what it is: they may be set beside it.
+constexpr std::array<const char*, 4> kOfTraining{"model.dropout", "model.balance_weight", "model.z_weight",
+                                                 "model.capacity_factor"};
+/// The keys of the experts that a model gets, which its folder cannot say.
+constexpr std::array<const char*, 3> kOfExperts{"model.experts", "model.experts_per_token",
+                                                "model.experts_every"};
+
+bool is_among(const auto& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// With the values that the keys set of how the model is trained.
+void take_what_trains(Config& theirs, const Config& config) {
+  for (const char* name : kOfTraining) {
+    if (config.origins.contains(name)) {
+      Config said = config;
+      const auto number = std::get<double& (*)(Config&)>(find_key(name)->field);
+      number(theirs) = number(said);
+    }
+  }
+}
+
 /// With the model, its labels and its preprocessing as the folder has them, and all else as in `config`.
 Config as_the_folder_says(const Pretrained& from, const Config& config) {
   Config theirs = config;
-  theirs.model = keys_of(from.config);
-  theirs.model.dropout =
-      config.origins.contains("model.dropout") ? config.model.dropout : dropout_of(from.config);
+  theirs.model = keys_of(shape_of_folder(from, config.model));
+  theirs.model.dropout = dropout_of(from.config);
+  take_what_trains(theirs, config);
   theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
+  theirs.model.upcycle = config.model.upcycle;
   theirs.labels.clear();
   if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
   if (!config.model.new_head) theirs.labels = label_names(from);
@@ -73,7 +98,7 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
 /// values have equal texts.
 Config in_full(Config config, const Config::Model& theirs) {
   config.model = sizes_in_full(config.model);
-  if (theirs.kind != "vit") return config;
+  if (!sees_images(theirs)) return config;
   Config of_their_sizes = config;
   of_their_sizes.model = theirs;
   set_keys(config.data, preprocessing_of(of_their_sizes));
@@ -131,8 +156,9 @@ Config with_model_from(Config config) {
   check_says_the_same(config, from, theirs);
   for (const Key& key : schema()) {
     const std::string file = file_of(key.name, from);
-    const bool by_keys =
-        key.name == "model.from" || key.name == "model.new_head" || key.name == "model.dropout";
+    const bool by_keys = key.name == "model.from" || key.name == "model.new_head" ||
+                         key.name == "model.upcycle" || is_among(kOfTraining, key.name) ||
+                         (config.model.upcycle && is_among(kOfExperts, key.name));
     if (!file.empty() && !by_keys && is_read(key, theirs))
       theirs.origins.emplace(key.name, escaped((from.folder / file).string()));
   }

@@ -9,9 +9,10 @@
 namespace riesz::app {
 
 /// The configuration with the sizes of the model that config.model.from names, if any, as if the keys said
-/// them. For a ViT it also has the labels, unless model.new_head is set, and the values of data.* from
-/// preprocessor_config.json, if there is one. A key that is set must say the same; only model.dropout may
-/// differ. Local; reads no weights.
+/// them. For a model of images it also has the labels, unless model.new_head is set, and the values of data.*
+/// from preprocessor_config.json, if there is one. A key that is set must say the same. Only those of how it
+/// is trained may differ: model.dropout, model.balance_weight, model.z_weight and model.capacity_factor. With
+/// model.upcycle the keys say the experts. Local; reads no weights.
 /// @throws Error naming the key, both values and the remedy where they differ. Also naming a key that the
 /// model's kind does not read; and as `read_pretrained`, `read_preprocessing` and `models::label_names`.
 Config with_model_from(Config config);

@@ -13,12 +13,21 @@ namespace {
 /// Which key says which size: a pair for each that this kind has.
 template <typename Keys, typename Shape, typename Pair>
 void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
-  pair(keys.layers, of.layers);
-  pair(keys.heads, of.heads);
-  pair(keys.width, of.width);
-  pair(keys.hidden, of.hidden);
   pair(keys.activation, of.activation);
-  pair(keys.epsilon, of.epsilon);
+  if constexpr (requires { of.heads; }) {
+    pair(keys.layers, of.layers);
+    pair(keys.heads, of.heads);
+    pair(keys.width, of.width);
+    pair(keys.hidden, of.hidden);
+    pair(keys.epsilon, of.epsilon);
+  }
+  if constexpr (requires { of.depths; }) {
+    pair(keys.depths, of.depths);
+    pair(keys.widths, of.widths);
+    pair(keys.stem, of.stem);
+    pair(keys.bottleneck, of.bottleneck);
+    pair(keys.halves_first, of.halves_first);
+  }
   if constexpr (requires { of.context; }) pair(keys.context, of.context);
   if constexpr (requires { of.tied; }) pair(keys.tied, of.tied);
   if constexpr (requires { of.rotary_dims; }) pair(keys.rotary_dims, of.rotary_dims);
@@ -26,7 +35,7 @@ void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
   if constexpr (requires { of.rotary_base; }) pair(keys.rotary_base, of.rotary_base);
   if constexpr (requires { of.experts; }) pair(keys.experts, of.experts);
   if constexpr (requires { of.experts_per_token; }) pair(keys.experts_per_token, of.experts_per_token);
-  if constexpr (requires { of.balance_weight; }) pair(keys.balance_weight, of.balance_weight);
+  if constexpr (requires { of.experts_every; }) pair(keys.experts_every, of.experts_every);
   if constexpr (requires { of.expert_hidden; }) pair(keys.expert_hidden, of.expert_hidden);
   if constexpr (requires { of.renormalise; }) pair(keys.renormalise, of.renormalise);
   if constexpr (requires { of.image; }) pair(keys.image, of.image);
@@ -45,6 +54,9 @@ template <typename Shape>
 Config::Model keys_of_kind(const Shape& of) {
   Config::Model keys;
   for_each_pair(keys, of, [](auto& key, const auto& size) { key = size; });
+  if constexpr (requires { of.balanced; }) keys.balance_weight = of.balanced ? of.balance_weight : 0;
+  if constexpr (requires { of.capacity_factor; })
+    keys.z_weight = of.z_weight, keys.capacity_factor = of.capacity_factor;
   return keys;
 }
 
@@ -83,11 +95,13 @@ models::CausalConfig text_shape(const Config::Model& keys) {
       },
       shape);
   set_dropout(shape, keys.dropout);
+  set_training_of_experts(shape, keys, [](const std::string&) { return true; });
   return shape;
 }
 
-models::VitConfig image_shape(const Config::Model& keys) {
-  auto shape = shape_of<models::VitConfig>(keys);
+models::ImageConfig image_shape(const Config::Model& keys) {
+  if (keys.kind == "resnet") return shape_of<models::ResnetConfig>(keys);
+  models::ImageConfig shape = shape_of<models::VitConfig>(keys);
   set_dropout(shape, keys.dropout);
   return shape;
 }
@@ -98,8 +112,9 @@ Config::Model keys_of(const models::ModelConfig& shape) {
     keys = std::visit([](const auto& of) { return keys_of_kind(of); }, *text);
     keys.kind = models::kind_of(*text);
   } else {
-    keys = keys_of_kind(std::get<models::VitConfig>(shape));
-    keys.kind = "vit";
+    const auto& images = std::get<models::ImageConfig>(shape);
+    keys = std::visit([](const auto& of) { return keys_of_kind(of); }, images);
+    keys.kind = models::kind_of(images);
   }
   if (keys.hidden == 0) keys.hidden = default_hidden(keys.width);
   return keys;
@@ -117,10 +132,41 @@ void set_dropout(models::CausalConfig& shape, double p) {
   std::visit([&](auto& of) { set_dropouts(of, p); }, shape);
 }
 
-void set_dropout(models::VitConfig& shape, double p) { shape.dropout = shape.attention_dropout = p; }
+void set_dropout(models::ImageConfig& shape, double p) {
+  if (auto* const vit = std::get_if<models::VitConfig>(&shape)) vit->dropout = vit->attention_dropout = p;
+}
+
+void set_training_of_experts(models::CausalConfig& shape, const Config::Model& keys, const SaidKeys& said) {
+  std::visit(
+      [&](auto& of) {
+        if constexpr (requires { of.balanced; }) {
+          if (said("model.balance_weight")) {
+            of.balanced = keys.balance_weight > 0;
+            if (of.balanced) of.balance_weight = keys.balance_weight;
+          }
+        }
+        if constexpr (requires { of.capacity_factor; }) {
+          if (said("model.z_weight")) of.z_weight = keys.z_weight;
+          if (said("model.capacity_factor")) of.capacity_factor = keys.capacity_factor;
+        }
+      },
+      shape);
+}
+
+models::UpcycledSizes upcycled_sizes(const Config::Model& keys) {
+  models::UpcycledSizes sizes;
+  sizes.experts = keys.experts, sizes.experts_per_token = keys.experts_per_token;
+  sizes.balanced = keys.balance_weight > 0, sizes.balance_weight = keys.balance_weight;
+  sizes.experts_every = keys.experts_every;
+  sizes.capacity_factor = keys.capacity_factor, sizes.z_weight = keys.z_weight;
+  return sizes;
+}
 
 double dropout_of(const models::ModelConfig& shape) {
-  if (const auto* const images = std::get_if<models::VitConfig>(&shape)) return images->dropout;
+  if (const auto* const images = std::get_if<models::ImageConfig>(&shape)) {
+    const auto* const vit = std::get_if<models::VitConfig>(images);
+    return vit == nullptr ? 0 : vit->dropout;
+  }
   return std::visit([](const auto& of) { return residual_dropout(of); },
                     std::get<models::CausalConfig>(shape));
 }

@@ -7,6 +7,7 @@
 #include "riesz/app/models/model_keys.h"
 #include "riesz/app/models/pretrained.h"
 #include "riesz/app/models/scalar_type.h"
+#include "riesz/comm/error.h"
 
 namespace riesz::app {
 namespace {
@@ -21,19 +22,31 @@ ContractionOptions contraction_of(const Config& config) {
   return options;
 }
 
-/// As the folder says them, with the dropout that the key says, if it is said.
+/// As the folder says them, but for what is said of how the model is trained.
 models::CausalConfig text_of_folder(const Config& config) {
-  models::CausalConfig shape = text_config(read_pretrained(config.model.from));
-  if (config.origins.contains("model.dropout")) set_dropout(shape, config.model.dropout);
+  auto shape =
+      std::get<models::CausalConfig>(shape_of_folder(read_pretrained(config.model.from), config.model));
+  const SaidKeys said = [&](const std::string& key) { return config.origins.contains(key); };
+  if (said("model.dropout")) set_dropout(shape, config.model.dropout);
+  set_training_of_experts(shape, config.model, said);
   return shape;
 }
-models::VitConfig images_of_folder(const Config& config) {
-  models::VitConfig shape = image_config(read_pretrained(config.model.from));
+models::ImageConfig images_of_folder(const Config& config) {
+  models::ImageConfig shape = image_config(read_pretrained(config.model.from));
   if (config.origins.contains("model.dropout")) set_dropout(shape, config.model.dropout);
   return shape;
 }
 
 }  // namespace
+
+models::ModelConfig shape_of_folder(const Pretrained& from, const Config::Model& keys) {
+  if (!keys.upcycle) return from.config;
+  try {
+    return models::upcycled(text_config(from), upcycled_sizes(keys));
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; model.upcycle asks for experts"));
+  }
+}
 
 models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) {
   models::CausalConfig shape = config.model.from.empty() ? text_shape(config.model) : text_of_folder(config);
@@ -46,11 +59,12 @@ models::CausalConfig model_shape(const Config& config, std::int64_t vocabulary) 
   return shape;
 }
 
-models::VitConfig image_model_shape(const Config& config, std::int64_t labels) {
-  models::VitConfig of = config.model.from.empty() ? image_shape(config.model) : images_of_folder(config);
-  of.labels = labels;
-  of.contraction = contraction_of(config);
-  return of;
+models::ImageConfig image_model_shape(const Config& config, std::int64_t labels) {
+  models::ImageConfig shape =
+      config.model.from.empty() ? image_shape(config.model) : images_of_folder(config);
+  models::set_labels(shape, labels);
+  std::visit([&](auto& of) { of.contraction = contraction_of(config); }, shape);
+  return shape;
 }
 
 std::int64_t image_elements(const Config& config) {

@@ -8,6 +8,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/contraction.h"
+#include "riesz/nn/experts/expert_rows.h"
 #include "riesz/partition/space.h"
 
 namespace riesz::app {
@@ -87,6 +88,7 @@ double ModelSizes::width() const { return local_extent(spaces_.stream("btc"), 2,
 
 ModelSizes::Parameters& ModelSizes::Parameters::operator+=(const Parameters& other) {
   elements += other.elements, vectors += other.vectors, rows_and_columns += other.rows_and_columns;
+  experts += other.experts;
   return *this;
 }
 
@@ -112,11 +114,15 @@ ModelSizes::Parameters ModelSizes::norm(const std::string& path, const WhichName
 ModelSizes::Parameters ModelSizes::block(std::int64_t i, const WhichNames& which) const {
   const std::string path = concat(of_.blocks, ".", i, ".");
   Parameters sum;
-  for (const Architecture::Named& w : of_.weights) sum += matrix(w.letters, path + w.path + ".weight", which);
-  sum += experts(path, of_.mixture.up, which);
-  sum += experts(path, of_.mixture.down, which);
+  for (const Architecture::Named& w : of_.weights)
+    if (of_.has(w, i)) sum += matrix(w.letters, path + w.path + ".weight", which);
+  if (of_.has_experts(i)) {
+    sum += experts(path, of_.mixture.up, which);
+    sum += experts(path, of_.mixture.down, which);
+    sum += biases_of_experts(path, which);
+  }
   for (const Architecture::Named& bias : of_.biases) {
-    if (!which(path + bias.path + ".bias")) continue;
+    if (!of_.has(bias, i) || !which(path + bias.path + ".bias")) continue;
     const double n = elements(spaces_.stream_or_inside(bias.letters), bias.letters);
     sum += {n, n};
   }
@@ -127,24 +133,54 @@ ModelSizes::Parameters ModelSizes::block(std::int64_t i, const WhichNames& which
 ModelSizes::Parameters ModelSizes::experts(const std::string& block, const std::vector<std::string>& names,
                                            const WhichNames& which) const {
   if (of_.mixture.experts == 0) return {};
-  const Space W = spaces_.inside({'e', of_.mixture.inner});
   const double E = of_.mixture.experts, C = of_.extents.at('c'), F = of_.extents.at(of_.mixture.inner);
-  const double here = local_extent(W, 0, E) / E * local_extent(W, 1, F) * C;
+  const auto parts = static_cast<double>(total(expert_parts().split().held(0)));
+  const double here = parts / E * inner_of_expert() * C;  // each counts as its share of the first worker's
   Parameters sum;
   for (int i = 0; i < E; ++i)
     for (const std::string& name : names)
-      if (which(concat(block, of_.mixture.path, ".", i, ".", name))) sum += {here, 0, F + C};
+      if (which(concat(block, of_.mixture.path, ".", i, ".", name))) sum += {here, 0, F + C, here};
   return sum;
+}
+
+ModelSizes::Parameters ModelSizes::biases_of_experts(const std::string& block,
+                                                     const WhichNames& which) const {
+  const double E = of_.mixture.experts;
+  Parameters sum;
+  for (const auto& [letter, name] : of_.mixture.biases) {
+    const auto parts = static_cast<double>(total(expert_parts().split().held(0)));
+    const double here = parts / E * (letter == 'c' ? of_.extents.at('c') : inner_of_expert());
+    for (int i = 0; i < E; ++i)
+      if (which(concat(block, of_.mixture.path, ".", i, ".", name))) sum += {here, 0, 0, here};
+  }
+  return sum;
+}
+
+ExpertParts ModelSizes::expert_parts() const {
+  const Space W = spaces_.inside({'e', of_.mixture.inner});
+  int workers = 1;
+  for (const Shard& shard : W.shards(0)) workers *= W.partition().axis(shard.axis).extent;
+  return {static_cast<std::int64_t>(of_.mixture.experts), 1, workers};
 }
 
 double ModelSizes::inner_of_expert() const {
   const char inner = of_.mixture.inner;
-  return local_extent(spaces_.inside({'e', inner}), 1, of_.extents.at(inner));
+  const double of_layer = local_extent(spaces_.inside({'e', inner}), 1, of_.extents.at(inner));
+  const ExpertParts parts = expert_parts();
+  // The last expert has the fewest parts, so each of them is the widest.
+  return std::ceil(of_layer / static_cast<double>(parts.parts_of(parts.experts() - 1).size()));
 }
 
 double ModelSizes::routed(double rows, double T) const {
-  const Space F = spaces_.inside("btf");
-  return of_.mixture.chosen * elements(F, "btf", rows, T) / local_extent(F, 2, of_.extents.at('f'));
+  const Space F = spaces_.inside("btf"), W = spaces_.inside({'e', of_.mixture.inner});
+  double tokens = elements(F, "btf", rows, T) / local_extent(F, 2, of_.extents.at('f'));
+  for (const Shard& shard : W.shards(0))  // which cut the tokens, also where they are not cut outside
+    if (F.dim_of(shard.axis) != 0 && F.dim_of(shard.axis) != 1)
+      tokens /= W.partition().axis(shard.axis).extent;
+  const ExpertParts parts = expert_parts();
+  const std::vector<double> of_each(static_cast<std::size_t>(parts.workers()), tokens);
+  const auto chosen = static_cast<std::int64_t>(of_.mixture.chosen);
+  return (most_rows_ ? most_rows : expected_rows)(parts, of_each, 0, chosen).computed;
 }
 
 ModelSizes::Parameters ModelSizes::tokens(const WhichNames& which) const {
@@ -199,12 +235,18 @@ double ModelSizes::multiplied(double rows, double T) const {
 }
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T) const {
-  return kept(rows, T, 0, true, [](const std::string&) { return true; });
+  const auto all = [](const std::string&) { return true; };
+  return kept(rows, T, of_.mixture.every - 1, true, all);
 }
 
 ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool varied,
                                   const WhichNames& trained) const {
   const std::string path = concat(of_.blocks, ".", i, ".");
+  const auto of_block = [&](std::vector<Architecture::Named> layers) {
+    std::erase_if(layers, [&](const Architecture::Named& each) { return !of_.has(each, i); });
+    return layers;
+  };
+  const std::vector<Architecture::Named> weights = of_block(of_.weights), biases = of_block(of_.biases);
   // Of the layers that read or write these letters: is a weight trained, or a bias?
   const auto any = [&](const auto& of_these) {
     const auto is = [&](const char* of_what) {
@@ -212,12 +254,12 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
         return of_these(each) && trained(path + each.path + of_what);
       };
     };
-    return std::any_of(of_.weights.begin(), of_.weights.end(), is(".weight")) ||
-           std::any_of(of_.biases.begin(), of_.biases.end(), is(".bias"));
+    return std::any_of(weights.begin(), weights.end(), is(".weight")) ||
+           std::any_of(biases.begin(), biases.end(), is(".bias"));
   };
   const auto under = [&](const char* in, const char* out) {
     std::vector<std::string> paths;
-    for (const Architecture::Named& w : of_.weights) {
+    for (const Architecture::Named& w : weights) {
       const Letters letters(w.letters);
       if (letters.x.ends_with(in) && letters.y.ends_with(out)) paths.push_back(w.path);
     }
@@ -229,9 +271,9 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
     return trained(path + norm + ".weight") || (of_.vectors_of_norm > 1 && trained(path + norm + ".bias"));
   };
   const bool one_norm = of_.norms.size() == 1;
-  const bool mixed = of_.mixture.experts > 0;
+  const bool mixed = of_.has_experts(i);
   const auto any_expert = [&](const std::vector<std::string>& names) {
-    return experts(path, names, trained).elements > 0;
+    return mixed && experts(path, names, trained).elements > 0;
   };
   const bool heads = under("btc", "d"), back = under("d", "btc"),
              up = under("btc", "btf") || under("btc", "btr") || any_expert(of_.mixture.up),
@@ -256,12 +298,13 @@ ModelSizes::Kept ModelSizes::kept(double rows, double T, std::int64_t i, bool va
   const bool activates = to_mlp || up;
   const double between = elements(spaces_.inside("btf"), "btf", rows, T);
   const bool dense =
-      !mixed || std::any_of(of_.weights.begin(), of_.weights.end(),
+      !mixed || std::any_of(weights.begin(), weights.end(),
                             [](const Architecture::Named& each) { return Letters(each.letters).y == "btf"; });
   if (dense) kept.computed += between * (activates ? of_.activated : down ? 1 : 0);
   // Rows of experts as they came, what activations were given and gave, and the results before their gates.
   if (mixed && (activates || down))
-    kept.computed += routed(rows, T) * (2 * of_.extents.at('c') + 3 * inner_of_expert());
+    kept.computed += routed(rows, T) * (2 * of_.extents.at('c') +
+                                        (1 + static_cast<double>(of_.mixture.up.size())) * inner_of_expert());
   kept.varied = varied || attends || back || activates || down;
   return kept;
 }

@@ -11,6 +11,7 @@
 #include "riesz/app/models/architecture.h"
 #include "riesz/models/causal_model.h"
 #include "riesz/models/vit.h"
+#include "riesz/nn/experts/expert_parts.h"
 #include "riesz/nn/layout/model_spaces.h"
 
 namespace riesz::app {
@@ -30,9 +31,10 @@ class ModelSizes {
   /// shapes.
   struct Parameters {
     double elements = 0, vectors = 0, rows_and_columns = 0;  ///< vectors: elements of biases and norms
+    double experts = 0;                                      ///< elements of experts
     Parameters& operator+=(const Parameters& other);
     friend Parameters operator*(double n, const Parameters& of) {
-      return {n * of.elements, n * of.vectors, n * of.rows_and_columns};
+      return {n * of.elements, n * of.vectors, n * of.rows_and_columns, n * of.experts};
     }
   };
 
@@ -56,8 +58,10 @@ class ModelSizes {
   };
   /// Of block i, where these parameters are trained.
   Kept kept(double rows, double T, std::int64_t i, bool varied, const WhichNames& trained) const;
-  /// Where all are.
+  /// Of the block that keeps the most, where all are.
   Kept kept(double rows, double T) const;
+  /// Blocks i and i + period() have the same layers.
+  std::int64_t period() const { return of_.mixture.every; }
   /// The most that a linear layer of an MLP has at once in backward, where it multiplies them: x and its
   /// gradient, w and its, and y's gradient.
   double multiplied(double rows, double T) const;
@@ -67,6 +71,10 @@ class ModelSizes {
   double logits(double rows, double T) const {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }
+
+  /// From now on rows of experts are the most that a worker may get (`most_rows`), no longer what is
+  /// expected.
+  void count_most_rows() { most_rows_ = true; }
 
   /// The spaces of a model with these roles.
   const ModelSpaces& spaces() const { return spaces_; }
@@ -81,13 +89,18 @@ class ModelSizes {
   /// The weights of these names, of all experts of a block.
   Parameters experts(const std::string& block, const std::vector<std::string>& names,
                      const WhichNames& which) const;
+  /// Their biases.
+  Parameters biases_of_experts(const std::string& block, const WhichNames& which) const;
+  /// How experts lie over the workers of their axis; where there is no such axis, on one.
+  ExpertParts expert_parts() const;
   /// The inner width of an expert on a worker that has a part of it.
   double inner_of_expert() const;
-  /// Tokens times experts that each goes to, on the workers that have them, in expectation.
+  /// The rows of tokens that a worker's experts compute with.
   double routed(double rows, double T) const;
 
   Architecture of_;
   ModelSpaces spaces_;
+  bool most_rows_ = false;
 };
 
 }  // namespace riesz::app

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/models/pretrained.h"
 
+#include <map>
 #include <system_error>
 
 #include "riesz/comm/error.h"
@@ -12,6 +13,7 @@
 #include "riesz/io/hub_cache.h"
 #include "riesz/io/safetensors/stored_tensors.h"
 #include "riesz/models/label_names.h"
+#include "riesz/models/upcycle.h"
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/train/loop/run_folder.h"
 
@@ -29,6 +31,9 @@ void load(const Pretrained& from, const std::vector<Parameter>& parameters,
   check_taken_alike(from.folder);
   load_weights(from.folder, parameters, {.called = called, .remedy = kTogether, .finite = true});
 }
+
+/// A kind of models of images, as people write it.
+std::string kind_shown(const std::string& kind) { return kind == "vit" ? "ViT" : "ResNet"; }
 
 /// Nothing of a folder that is a model's itself.
 std::optional<ModelCheckpoint> checkpoint_of(const fs::path& path) {
@@ -75,16 +80,17 @@ Pretrained read_pretrained(const std::string& folder_or_name) {
 
 const models::CausalConfig& text_config(const Pretrained& from) {
   const auto* const config = std::get_if<models::CausalConfig>(&from.config);
-  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()),
-              " is a ViT, which sees images, and here one of text is wanted; riesz classify says "
+  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()), " is a ",
+              kind_shown(models::kind_of(image_config(from))),
+              ", which sees images, and here one of text is wanted; riesz classify says "
               "what images show");
   return *config;
 }
 
-const models::VitConfig& image_config(const Pretrained& from) {
-  const auto* const config = std::get_if<models::VitConfig>(&from.config);
+const models::ImageConfig& image_config(const Pretrained& from) {
+  const auto* const config = std::get_if<models::ImageConfig>(&from.config);
   RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()), " is of text (a ",
-              models::kind_of(text_config(from)), "), and here one of images is wanted, a ViT");
+              models::kind_of(text_config(from)), "), and here one of images is wanted, a ViT or a ResNet");
   return *config;
 }
 
@@ -97,15 +103,35 @@ void load_pretrained(const Pretrained& from, models::CausalModel& model) {
 
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head) {
   const auto is_head = [](const std::string& name) { return name.starts_with("classifier."); };
-  RIESZ_CHECK(new_head || StoredTensors(from.folder).find("classifier.weight") != nullptr, "the model in ",
-              in_quotes(from.folder.string()),
+  const StoredTensors stored(from.folder);
+  const bool has_head =
+      stored.find("classifier.weight") != nullptr || stored.find("classifier.1.weight") != nullptr;
+  RIESZ_CHECK(new_head || has_head, "the model in ", in_quotes(from.folder.string()),
               " has no classifier; a training with model.new_head=true draws one, and loads the rest");
-  const auto called = [&](const std::string& stored) {
-    return new_head && is_head(stored) ? "" : models::called_in_vit(stored);
+  const models::ImageConfig& config = image_config(from);
+  const auto called = [&](const std::string& name) {
+    return new_head && is_head(name) ? "" : models::called_here(config, name);
   };
   std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
   load(from, parameters, called);
+}
+
+void load_upcycled(const Pretrained& from, models::CausalModel& model) {
+  using Kind = models::UpcycledPart::Kind;
+  const models::CausalConfig& dense = text_config(from);
+  std::map<std::int64_t, std::vector<Parameter>> parts;  // by expert, and −1: the rest
+  for (const Parameter& each : model.module().parameters()) {
+    const models::UpcycledPart part = models::part_of_upcycled(each.name());
+    if (part.kind != Kind::router) parts[part.kind == Kind::rest ? -1 : part.expert].push_back(each);
+  }
+  for (const auto& [number, parameters] : parts) {
+    const auto expert = number < 0 ? std::nullopt : std::optional(number);
+    load(from, parameters, [&, expert](const std::string& stored) {
+      const std::string name = models::called_here(dense, stored);
+      return name.empty() ? name : models::upcycled_name(model.config(), name, expert);
+    });
+  }
 }
 
 std::vector<std::string> label_names(const Pretrained& from) {
@@ -119,11 +145,12 @@ std::vector<std::string> label_names(const Pretrained& from) {
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
   const fs::path file = from.folder / kPreprocessor;
   if (!is_there(file)) return std::nullopt;
-  const models::VitConfig& model = image_config(from);
+  const models::ImageConfig& model = image_config(from);
+  const std::int64_t rows = models::rows_of(model);
   try {
-    const Preprocessing shown = preprocessing_of(bytes_of_file(file), model.channels);
-    RIESZ_CHECK(shown.form.size == model.image, kPreprocessor, ": it makes images of ", shown.form.size,
-                " pixels a side, and by config.json the model sees ", model.image);
+    const Preprocessing shown = preprocessing_of(bytes_of_file(file), models::channels_of(model));
+    RIESZ_CHECK(shown.form.size == rows, kPreprocessor, ": it makes images of ", shown.form.size,
+                " pixels a side, and by config.json the model sees ", rows);
     return shown;
   } catch (const Error& error) {
     throw Error(concat(error.what(), "; so says ", in_quotes(file.string()),

@@ -26,11 +26,11 @@ struct Pretrained {
 };
 
 /// The sizes of a model of text.
-/// @throws Error naming the folder where it is a ViT.
+/// @throws Error naming the folder where it sees images.
 const models::CausalConfig& text_config(const Pretrained& from);
-/// The sizes of a ViT.
+/// The sizes of a model of images.
 /// @throws Error naming the folder where its model is of text.
-const models::VitConfig& image_config(const Pretrained& from);
+const models::ImageConfig& image_config(const Pretrained& from);
 
 /// The checkpoint with a training's model, of the folder of a training (`model_checkpoint_in`); any other
 /// path as it is.
@@ -52,9 +52,12 @@ Pretrained read_pretrained(const std::string& folder_or_name);
 /// and reads its own part.
 /// @throws Error naming all tensors that are missing, extra or misshapen.
 void load_pretrained(const Pretrained& from, models::CausalModel& model);
-/// The same for a ViT. With a new head the model's classifier stays as it was drawn, and the folder's is not
-/// read. @throws Error also where the folder has no classifier, unless `new_head`.
+/// The same for a model of images. With a new head the model's classifier stays as it was drawn, and the
+/// folder's is not read. @throws Error also where the folder has no classifier, unless `new_head`.
 void load_pretrained(const Pretrained& from, const Module& of_images, bool new_head);
+/// Sets those of the model with experts that the folder's becomes (`models::upcycled`). Routers stay as they
+/// were drawn. @throws Error likewise.
+void load_upcycled(const Pretrained& from, models::CausalModel& model);
 
 /// `models::label_names` of the folder. @throws Error likewise, naming its config.json.
 std::vector<std::string> label_names(const Pretrained& from);

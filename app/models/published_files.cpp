@@ -33,16 +33,25 @@ ordered_json own_config(const models::ModelConfig& shape, std::vector<std::strin
   if (const auto* const of_text = std::get_if<models::CausalConfig>(&shape))
     return ordered_json::parse(models::config_json(*of_text));
   for (std::string& name : names) name = printable(name);  // a folder's name may be no UTF-8
-  return ordered_json::parse(models::config_json(std::get<models::VitConfig>(shape), names));
+  return ordered_json::parse(models::config_json(std::get<models::ImageConfig>(shape), names));
+}
+
+/// The model's own, and what the dense one that it was says of its tokens.
+ordered_json upcycled_config(ordered_json own, const ordered_json& dense) {
+  for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"})
+    if (dense.contains(key)) own[key] = dense[key];
+  return own;
 }
 
 /// As that of model.from, so that nothing is lost which this program does not read; the sizes are the same.
-ordered_json config_of(const ordered_json& own, const std::optional<Pretrained>& from) {
+ordered_json config_of(const ordered_json& own, const std::optional<Pretrained>& from, bool upcycled) {
   if (!from) return own;
   ordered_json theirs = ordered_json::parse(from->config_json);
+  if (upcycled) return upcycled_config(own, theirs);
   for (const char* key : {"_name_or_path", "num_labels"}) theirs.erase(key);
   for (const char* key : {"architectures", "id2label", "label2id", "embd_pdrop", "attn_pdrop", "resid_pdrop",
-                          "hidden_dropout_prob", "attention_probs_dropout_prob"}) {
+                          "hidden_dropout_prob", "attention_probs_dropout_prob", "output_router_logits",
+                          "router_aux_loss_coef", "router_z_loss_coef", "capacity_factor"}) {
     if (own.contains(key)) theirs[key] = own[key];
   }
   return theirs;
@@ -95,7 +104,7 @@ std::map<std::string, std::string> published_files(const Config& config, const m
                                                    const std::vector<std::string>& label_names) {
   std::optional<Pretrained> from;
   if (!config.model.from.empty()) from = read_pretrained(config.model.from);
-  ordered_json model = config_of(own_config(shape, label_names), from);
+  ordered_json model = config_of(own_config(shape, label_names), from, config.model.upcycle);
   publish_type(model, scalar_type(config.precision));
 
   std::map<std::string, std::string> files = tokenizer_of(config, from);
@@ -103,7 +112,7 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   for (const char* name : {kGeneration, kChat}) {
     if (from && is_there(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
   }
-  if (std::holds_alternative<models::VitConfig>(shape)) {
+  if (std::holds_alternative<models::ImageConfig>(shape)) {
     const bool theirs = from && is_there(from->folder / kPreprocessor);
     files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
                                   : preprocessor_config_json(preprocessing_of(config));

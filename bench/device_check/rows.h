@@ -14,6 +14,10 @@ namespace riesz::bench {
 void print_row(const std::string& name, double value, const std::string& unit, const std::string& target,
                const std::string& verdict);
 
+/// The text of the first rank that has one, with the rank's number; empty: no rank has one. Collective over
+/// the job.
+std::string said_by_a_rank(const std::string& mine);
+
 /// Waits for all that is queued on a device. Nothing on a CPU.
 void finish(at::Device device);
 
@@ -28,15 +32,18 @@ struct CheckOptions {
   int steps = 20;
   double target = 0;  ///< tokens a second; 0: none
   double peer = 0;    ///< tokens a second of compiled PyTorch; 0: not measured
+  double noise = 0;   ///< of gradients, to see how far their rounding carries; on one rank
 };
 
-/// Each kernel beside the CPU's, and its part of the bandwidth that a copy reaches.
+/// Each kernel beside the CPU's, where LibTorch's operators do not compute in its place, and its part of the
+/// bandwidth that a copy reaches.
 bool check_kernels(at::Device device, const CheckOptions& options);
 /// AllReduce, as nccl-tests count: bytes/s·2(p − 1)/p. Collective over the job.
 bool check_all_reduce(at::Device device, const CheckOptions& options);
 /// Tokens a second of a GPT-2 in bf16. Collective over the job.
 bool check_gpt(at::Device device, const CheckOptions& options);
-/// The losses of a GPT in fp32 beside those of the CPU, within 1e-4. Collective over the job.
+/// The losses of a GPT in fp32 beside those of the CPU, within 1e-4. Two runs of "tiny" on a CPU whose
+/// gradients differ by 1e-6 of a tensor's largest element (`noise`) are 5e-7 apart. Collective over the job.
 bool check_losses(at::Device device, const CheckOptions& options);
 
 }  // namespace riesz::bench

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/late_number.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/trace/range.h"
 #include "riesz/models/min_gpt.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
@@ -62,13 +65,15 @@ const Shape& shape_named(const std::string& name) {
 /// A GPT-2 that trains, data parallel over all ranks, each step on the same tokens.
 class Training {
  public:
-  Training(at::Device device, at::ScalarType type, const CheckOptions& options)
+  Training(at::Device device, at::ScalarType type, const CheckOptions& options, const AdamWOptions& rule = {},
+           double noise = 0)
       : device_(device),
+        noise_(noise),
         config_(config(options)),
         mesh_(Partition::world().grid({{"dp", Runtime::size()}, {"tp", 1}})),
         model_(spaces::named("1d", "none", mesh_), config_) {
     model_.initialise(1, type, device);
-    optimizer_.emplace(whole(model_.parameters()));
+    optimizer_.emplace(whole(model_.parameters()), rule);
     at::manual_seed(1);
     const std::vector<std::int64_t> sizes{options.batch * Runtime::size(), options.context};
     tokens_ = sizes[0] * sizes[1];
@@ -79,10 +84,16 @@ class Training {
   }
 
   void step() {
-    const ContextScope scope({.training = true, .seed = 1, .step = ++number_});
+    const Range step(RangeKind::step, concat("step ", ++number_));
+    const ContextScope scope({.training = true, .seed = 1, .step = number_});
     const Chain chain;
-    const Vector mean = cross_entropy(model_(*ids_), *targets_).mean();
+    const Vector mean = [&] {
+      const Range forward(RangeKind::phase, "forward");
+      return cross_entropy(model_(*ids_), *targets_).mean();
+    }();
     backward(mean);
+    if (noise_ > 0) add_noise();
+    const Range update(RangeKind::phase, "optimizer");
     optimizer_->step();
     optimizer_->zero_gradients();
     loss_ = LateNumber(mean.local());
@@ -102,9 +113,19 @@ class Training {
             .dropout = 0};
   }
 
+  /// To each gradient, in parts of its largest element.
+  void add_noise() {
+    const at::NoGradGuard no_gradient;
+    for (const Parameter& each : model_.parameters()) {
+      const at::Tensor gradient = each.gradient().local();
+      gradient.add_(at::randn(gradient.sizes(), at::kFloat).to(device_).mul(gradient.abs().max()), noise_);
+    }
+  }
+
   Vector there(const Vector& x) const { return {x.space(), x.local().to(device_)}; }
 
   at::Device device_;
+  double noise_;
   models::MinGptConfig config_;
   Partition mesh_;
   models::MinGpt model_;
@@ -122,6 +143,16 @@ void print_row(const std::string& name, double value, const std::string& unit, c
   std::printf("row\t%s\t%.4g\t%s\t%s\t%s\n", name.c_str(), value, unit.c_str(), target.c_str(),
               verdict.c_str());
   std::fflush(stdout);
+}
+
+std::string said_by_a_rank(const std::string& mine) {
+  testing::AllRanks ranks;
+  int rank = 0;
+  for (const std::string& each : ranks.gather(mine)) {
+    if (!each.empty()) return concat("rank ", rank, ": ", each);
+    ++rank;
+  }
+  return "";
 }
 
 void finish(at::Device device) {
@@ -150,8 +181,11 @@ bool check_all_reduce(at::Device device, const CheckOptions& options) {
   const Partition all = Partition::world().grid({{"a", p}});
   const auto X = Space(all, {options.elements}).partial("a"), Y = Space(all, {options.elements}).copied("a");
   const Operator sum = between(X, Y);
-  const Vector x(X, at::ones({options.elements}, at::kFloat).to(device));
-  const bool right = sum(x).local().eq(p).all().item<bool>();
+  // Whole numbers, whose sum is exact; each element and each rank counts otherwise.
+  const at::Tensor i = at::arange(options.elements, at::kLong).remainder(1000).to(device, at::kFloat);
+  const Vector x(X, i.mul(Runtime::rank() + 1).add(Runtime::rank()));
+  const at::Tensor expected = i.mul(p * (p + 1) / 2).add(p * (p - 1) / 2);
+  const bool right = slowest(at::equal(sum(x).local(), expected) ? 0 : 1) == 0;  // on all ranks
   const double bytes = 4 * static_cast<double>(options.elements);
   const double rate = bytes / seconds_of(device, [&] { sum(x); });
   print_row(concat("AllReduce of ", bytes / 1e6, " MB, ", p, " ranks"), rate * 2 * (p - 1) / p / 1e9,
@@ -187,7 +221,9 @@ bool check_gpt(at::Device device, const CheckOptions& options) {
 bool check_losses(at::Device device, const CheckOptions& options) {
   constexpr int kSteps = 20;
   constexpr double kBound = 1e-4;
-  Training here(at::kCPU, at::kFloat, options), there(device, at::kFloat, options);
+  // A smaller epsilon would make the rounding of a gradient that is zero a step of its own.
+  const AdamWOptions rule{.epsilon = 1e-5};
+  Training here(at::kCPU, at::kFloat, options, rule), there(device, at::kFloat, options, rule, options.noise);
   double most = 0;
   for (int i = 0; i < kSteps; ++i) {
     here.step();

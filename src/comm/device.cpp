@@ -42,12 +42,13 @@ at::Device device_of_this_rank(at::DeviceType type) {
               ": LibTorch sees none on this host; look at its driver and at what hides devices "
               "(CUDA_VISIBLE_DEVICES), or take device = \"cpu\"");
   const at::Device device(type, static_cast<at::DeviceIndex>(number_on_this_host() % seen));
+  check_kernels_for(device);
   guard.setDevice(device);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
   at::globalContext().setDeterministicFillUninitializedMemory(false);
   allow_tf32(false);
   if (const nccl::Functions* functions = nccl::functions_for(type);
-      functions != nullptr && Runtime::size() > 1)
+      functions != nullptr && Runtime::size() > 1 && !NcclTransport::is_made(*functions, device))
     Communicator::world().set_device_transport(
         std::make_unique<NcclTransport>(*functions, device, NcclSettings::of_environment()));
   return device;

@@ -6,12 +6,14 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <dlfcn.h>
 
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/kernels/device_kernels.h"
+#include "riesz/comm/kernels/digest.h"
 #include "riesz/comm/nccl/functions.h"
 
 namespace riesz {
@@ -45,11 +47,16 @@ detail::CudaLibrary opened_cuda_library(const char* asks, const char* otherwise)
   const std::string_view version = symbol<const char* (*)()>(library, "riesz_cuda_version")();
   RIESZ_CHECK(version == RIESZ_VERSION, "libriesz_cuda.so is of Riesz ", version, ", this program of ",
               RIESZ_VERSION, "; build both together");
+  const std::string_view digest = symbol<const char* (*)()>(library, "riesz_cuda_digest")();
+  RIESZ_CHECK(digest == detail::shared_digest, "libriesz_cuda.so was built from other headers (digest ",
+              digest, ") than this program (", detail::shared_digest, "); build both together");
   const detail::CudaLibrary all{symbol<void (*)(const char*)>(library, "riesz_cuda_range_push"),
                                 symbol<void (*)()>(library, "riesz_cuda_range_pop"),
                                 symbol<std::size_t (*)()>(library, "riesz_cuda_kernels"),
                                 symbol<int (*)()>(library, "riesz_cuda_nccl_compiled"),
-                                symbol<int (*)()>(library, "riesz_cuda_nccl_loaded")};
+                                symbol<int (*)()>(library, "riesz_cuda_nccl_loaded"),
+                                symbol<const char* (*)()>(library, "riesz_cuda_architectures"),
+                                symbol<const char* (*)(int, int*)>(library, "riesz_cuda_capability")};
   detail::check_nccl_version(all.nccl_compiled(), all.nccl_loaded());
   static const KernelLibrary kernels{
       "libriesz_cuda.so", symbol<Launch (*)(const char*, std::size_t*)>(library, "riesz_cuda_find")};
@@ -87,6 +94,17 @@ void load_device_library(at::DeviceType type) {
   [[maybe_unused]] static const bool once = (load_cuda(), true);
 }
 
+void check_kernels_for(at::Device device) {
+  if (device.type() != at::kCUDA) return;
+  const detail::CudaLibrary& library = detail::load_cuda_library("device cuda", kOrCpu);
+  int capability = 0;
+  const char* const wrong = library.capability(device.index(), &capability);
+  RIESZ_CHECK(wrong == nullptr, "device ", device,
+              ": the CUDA runtime of libriesz_cuda.so cannot use it: ", wrong,
+              "; install a driver for CUDA 13.0 or newer", kOrCpu);
+  detail::check_architectures(device, capability, library.architectures());
+}
+
 const detail::CudaLibrary& detail::load_cuda_library(const char* asks, const char* otherwise) {
   static const CudaLibrary library = opened_cuda_library(asks, otherwise);
   return library;
@@ -98,6 +116,17 @@ void detail::check_nccl_version(int compiled, int loaded) {
   RIESZ_CHECK(loaded / 100 == compiled / 100, "NCCL ", version_text(loaded),
               " is loaded, where Riesz was compiled with ", version_text(compiled),
               "; take a library of the same major and minor version");
+}
+
+void detail::check_architectures(at::Device device, int capability, const std::string& compiled) {
+  std::istringstream numbers(compiled);
+  bool runs = false;
+  int last = 0;
+  for (int number = 0; numbers >> number; last = number)
+    runs = runs || (number / 10 == capability / 10 && number <= capability);
+  RIESZ_CHECK(runs || last <= capability, "device ", device, ": this GPU has compute capability ",
+              capability / 10, ".", capability % 10, ", but libriesz_cuda.so has kernels for ", compiled,
+              "; configure with -DRIESZ_CUDA_ARCHITECTURES=", capability, " and build again", kOrCpu);
 }
 
 }  // namespace riesz

@@ -21,8 +21,9 @@ enum class LibraryCollective { all_reduce, all_gather, reduce_scatter };
 /// A device transport: a way to bring messages from the memory of one device to that of another without the
 /// host's. It knows no keys: within a pair of workers the order of the posts decides. Members post a team's
 /// rounds in one order. Workers that share several teams also use these teams in one order; otherwise the
-/// devices deadlock. What is posted is work in the stream that is current there; the host waits for none of
-/// it. Safe to use from several threads.
+/// devices deadlock. A post queues work in the transport's own stream. The work begins after what the current
+/// stream has queued, and the current stream then waits for it. The host does not wait. Safe to use from
+/// several threads.
 class DeviceTransport {
  public:
   virtual ~DeviceTransport() = default;

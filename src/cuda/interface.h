@@ -5,13 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 
-// What libriesz_cuda.so exports, in C: nothing of LibTorch, and nothing of a program that loads it. So a
-// program that links Riesz's static libraries has each table once.
+// What libriesz_cuda.so exports, by names of C: nothing of a program that loads it. So a program that links
+// Riesz's static libraries has each table once. NCCL's functions take types of LibTorch and C++, so the
+// library and the program must be of the same LibTorch and compiler.
 
 #define RIESZ_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
 /// The version of the project that it was built from.
 RIESZ_CUDA_EXPORT const char* riesz_cuda_version();
+/// The digest of the headers that it was built from (comm/kernels/digest.h).
+RIESZ_CUDA_EXPORT const char* riesz_cuda_digest();
+/// The architectures that it was compiled for, such as "80 90": the last one's PTX is in it too.
+RIESZ_CUDA_EXPORT const char* riesz_cuda_architectures();
+/// A GPU's compute capability, such as 90 for 9.0. Returns nullptr, or what went wrong.
+RIESZ_CUDA_EXPORT const char* riesz_cuda_capability(int device, int* capability);
 
 /// `KernelLibrary::find`.
 RIESZ_CUDA_EXPORT const char* (*riesz_cuda_find(const char* kernel, std::size_t* size))(const void*,

@@ -20,9 +20,6 @@ inline constexpr bool of_rows = requires(const Kernel& kernel, Block team) {
 };
 
 inline constexpr int kThreads = 256;
-/// Threads of a row's block. The compiler uses no more registers than so many threads have, else a launch
-/// would fail.
-inline constexpr int kLeastOfRow = 64, kMostOfRow = 512;
 
 template <typename Kernel>
 __global__ void __launch_bounds__(kThreads) each_element(const Kernel kernel, std::int64_t count) {
@@ -42,9 +39,8 @@ const char* launch(const void* kernel, std::int64_t count, std::int64_t elements
   const auto& of = *static_cast<const Kernel*>(kernel);
   const auto at = static_cast<cudaStream_t>(stream);
   if constexpr (of_rows<Kernel>) {
-    int threads = kLeastOfRow;
-    while (threads < kMostOfRow && threads * 4 < elements) threads *= 2;
-    each_row<<<static_cast<unsigned>(count < kMostBlocks ? count : kMostBlocks), threads, 0, at>>>(of, count);
+    const auto blocks = static_cast<unsigned>(count < kMostBlocks ? count : kMostBlocks);
+    each_row<<<blocks, threads_of_row(elements), 0, at>>>(of, count);
   } else {
     const std::int64_t blocks = (count + kThreads - 1) / kThreads;
     each_element<<<static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, at>>>(

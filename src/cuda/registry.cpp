@@ -10,7 +10,7 @@ namespace riesz::cuda {
 namespace {
 
 struct Entry {
-  Launch function;
+  KernelLaunch function;
   std::size_t size;
 };
 
@@ -22,13 +22,13 @@ std::unordered_map<std::string, Entry>& entries() {
 
 }  // namespace
 
-void registry_add(const std::string& name, Launch function, std::size_t size) {
+void registry_add(const std::string& name, KernelLaunch function, std::size_t size) {
   entries().insert({name, {function, size}});
 }
 
 }  // namespace riesz::cuda
 
-riesz::cuda::Launch riesz_cuda_find(const char* kernel, std::size_t* size) {
+riesz::cuda::KernelLaunch riesz_cuda_find(const char* kernel, std::size_t* size) {
   const auto& all = riesz::cuda::entries();
   const auto found = all.find(kernel);
   if (found == all.end()) return nullptr;

@@ -9,9 +9,10 @@
 
 namespace riesz::cuda {
 
-using Launch = const char* (*)(const void* kernel, std::int64_t count, std::int64_t elements, void* stream);
+using KernelLaunch = const char* (*)(const void* kernel, std::int64_t count, std::int64_t elements,
+                                     void* stream);
 
 /// Adds a kernel to those that `riesz_cuda_find` finds.
-void registry_add(const std::string& name, Launch function, std::size_t size);
+void registry_add(const std::string& name, KernelLaunch function, std::size_t size);
 
 }  // namespace riesz::cuda

@@ -11,6 +11,15 @@
 // GPU: indices, shuffles, shared memory.
 namespace riesz::cuda {
 
+/// Threads of a row's block: up to 4 elements a thread while the block may grow, and then more. `each_row` is
+/// compiled for at most kMostOfRow threads: if it used more registers, a launch would fail.
+inline constexpr int kLeastOfRow = 64, kMostOfRow = 512;
+inline int threads_of_row(std::int64_t elements) {
+  int threads = kLeastOfRow;
+  while (threads < kMostOfRow && threads * 4 < elements) threads *= 2;
+  return threads;
+}
+
 /// One element of a row, of one thread.
 struct BlockPart {
   std::int64_t at;
@@ -26,8 +35,8 @@ struct BlockPart {
   }
 };
 
-/// A block of whole warps, up to 1024 threads. All its threads call each function, and all get its result.
-/// Sums are added in an order that the block's size alone decides.
+/// A block of whole warps. It may have 1024 threads; rows have at most kMostOfRow. All its threads call each
+/// function, and all get its result. Sums are added in an order that the block's size alone decides.
 struct Block {
   using Numbers = float;
 
@@ -58,7 +67,8 @@ struct Block {
     return reduced(x, 0.0F, [](float a, float b) { return a + b; });
   }
   static __device__ __forceinline__ float greatest(const float& x) {
-    return reduced(x, -INFINITY, [](float a, float b) { return a > b ? a : b; });
+    // Of NaN and a number the number, in any order; and −0 is made 0. So all threads get the same bits.
+    return reduced(x, -INFINITY, [](float a, float b) { return fmaxf(a, b); }) + 0.0F;
   }
 
  private:

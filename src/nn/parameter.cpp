@@ -112,6 +112,8 @@ Parameter::Parameter(std::string name, const Space& space, const ParameterOption
   RIESZ_CHECK(elements == space.numel(), "Parameter ", impl_->name, ": the published shape ",
               at::IntArrayRef(impl_->options.shape), " has ", elements, " elements, its space ",
               to_string(space), " has ", space.numel());
+  RIESZ_CHECK(!options.type || !options.trained, "Parameter ", impl_->name,
+              ": a type of its own is for buffers, but it is trained; set ParameterOptions::trained = false");
 }
 
 const std::string& Parameter::name() const { return impl_->name; }
@@ -126,7 +128,8 @@ void Parameter::initialise(std::uint64_t seed, at::ScalarType dtype, at::Device 
               " is kept elsewhere already (riesz::Zero); initialise the model before");
   ++changes;
   impl_->local = at::Tensor();
-  impl_->draws = Impl::Undrawn{philox_key(seed, impl_->name), dtype, device};
+  const at::ScalarType type = impl_->options.type.value_or(dtype);
+  impl_->draws = Impl::Undrawn{philox_key(seed, impl_->name), type, device};
 }
 
 at::ScalarType Parameter::type() const {

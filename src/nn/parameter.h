@@ -24,6 +24,8 @@ struct ParameterOptions {
       {};  ///< as published in checkpoints, of which the space is a view; else the space's
   bool trained =
       true;  ///< else it has no gradient, and no optimizer steps it: a buffer, such as a running mean
+  std::optional<at::ScalarType> type =
+      std::nullopt;  ///< of a buffer: its elements' type, such as integers of a count; else the model's
 };
 
 /// A keeper of parameters' values and gradients, such as data parallelism and ZeRO. It knows each parameter

@@ -13,6 +13,17 @@
 #include "riesz/primitives/chain.h"
 
 namespace riesz {
+namespace {
+
+/// The names of its steps: what else distinguishes them, such as which rows are selected, may differ between
+/// workers.
+std::string names_of(const Operator& A) {
+  std::string text;
+  for (const Step& step : A.steps()) text += (text.empty() ? "" : ", ") + step->name();
+  return text;
+}
+
+}  // namespace
 
 void detail::check_input(const Operator& A, const at::Tensor& x) {
   const Partition& P = A.domain().partition();
@@ -35,7 +46,7 @@ void detail::check_constancy(std::string_view what, const Vector& x) {
 }
 
 void detail::check_constancy(const Operator& A, const Vector& x) {
-  if (consistency_checks() && A.communicates()) check_constancy("the input of " + to_string(A), x);
+  if (consistency_checks() && A.communicates()) check_constancy("the input of " + names_of(A), x);
 }
 
 }  // namespace riesz

@@ -21,6 +21,7 @@ std::string text_of(const std::string& name, const Space& X, const Space& Y, con
   if (X.partition() != Y.partition()) {
     return name + ": " + to_string(X.partition()) + " -> " + to_string(Y.partition());
   }
+  if (axes.empty()) return name;
   std::string over;
   std::string ends;
   for (const int a : axes) {

@@ -15,8 +15,8 @@ namespace riesz {
 struct ZeroOptions {
   /// 0: data parallel; 1, 2, 3: ZeRO (Rajbhandari et al., 1910.02054).
   int stage = 0;
-  /// The axes of the grid over which gradients are summed; none named: dp and sp, of which it must have one.
-  /// A parameter's own are those on which it is Replicated.
+  /// The axes of the grid over which gradients are summed; none named: dp, ep and sp, of which it must have
+  /// one. A parameter's own are those on which it is Replicated, so experts are not summed over ep.
   std::vector<std::string> axes = {};
   /// Neighbouring modules are reduced together up to so many elements; in stage 3 each is a unit of its own.
   std::int64_t bucket = std::int64_t{1} << 20;
@@ -85,7 +85,7 @@ class Zero {
   /// or leaf() would be lost, so the next use or step throws.
   /// @throws Error naming a parameter without a value, or that lies elsewhere or has a keeper. Also naming
   /// one that is trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the
-  /// grid does not have; or the grid if no axis is named and it has neither dp nor sp.
+  /// grid does not have; or the grid if no axis is named and it has none of dp, ep and sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
   /// The same, where there may be no parameter that is trained, such as in a stage all frozen or of a tied
   /// output layer alone. Then it keeps nothing. But its store's workers are these, so they know the norm, the

@@ -31,12 +31,12 @@ std::vector<std::string> axes_of(const Partition& P, const std::vector<std::stri
   }
   if (!chosen.empty()) return chosen;
   std::vector<std::string> axes;
-  for (const char* axis : {"dp", "sp"}) {
+  for (const char* axis : {"dp", "ep", "sp"}) {
     if (P.find(axis) >= 0) axes.emplace_back(axis);
   }
   RIESZ_CHECK(
       !axes.empty(), "Zero: the grid ", to_string(P),
-      " has neither an axis dp nor sp, so nothing would "
+      " has no axis dp, ep or sp, so nothing would "
       "be summed or sharded; name its axes that share out the batch in ZeroOptions::axes, or give it a "
       "dp of 1");
   return axes;

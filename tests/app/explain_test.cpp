@@ -276,6 +276,47 @@ TEST(Explain, SaysWhatAWorkerDoesInAPipeline) {
   EXPECT_ERROR(app::explain(config, 1), "measures time on the job's workers", "pipeline.names");
 }
 
+/// What is sent to experts and back in a simulation is what is expected of a gate that chooses all equally
+/// often, and the most there can be stands beside it.
+TEST(Explain, SaysHowManyRowsGoToExperts) {
+  for (const char* like : {"dp", "tp"}) {
+    Config config = adder(2, 1);
+    config.layout.ep = 2;
+    config.layout.experts = like;
+    config.model.kind = "mixtral";
+    config.model.activation = "silu";
+    config.model.width = 12;
+    config.model.dropout = 0;
+    config.model.experts = 4;
+    config.train.batch = 8;
+
+    const app::StepPlan plan = app::explain(config, 1);
+
+    const double n = 8 * 6 / 4.0;  // tokens that a worker sends to experts
+    ASSERT_EQ(plan.experts.size(), 2U);
+    for (const app::RowsOfExperts& each : plan.experts) {
+      EXPECT_EQ(each.expected.sent, n) << "two choices of each, of which half are here";
+      EXPECT_EQ(each.expected.received, n);
+      EXPECT_EQ(each.expected.computed, 2 * n);
+      EXPECT_EQ(each.most.sent, 2 * n);
+      EXPECT_EQ(each.most.received, 2 * n);
+      EXPECT_EQ(each.most.computed, 4 * n);
+    }
+    std::int64_t elements = 0;
+    for (const TrafficRecord& record : plan.records) {
+      const bool forward = record.origin.phase == Phase::forward;
+      if (forward && record.origin.layer == plan.experts[1].layer &&
+          record.operation.starts_with("RouteRows"))
+        elements += record.traffic.elements;
+    }
+    EXPECT_EQ(elements, static_cast<std::int64_t>(n * (12 + 1) + n * 12)) << "rows, gates, and results";
+    EXPECT_THAT(to_string(plan),
+                ::testing::ContainsRegex("block_sparse_moe.experts +12 +24 +12 +24 +24 +48\n"));
+    EXPECT_EQ(of_layer(plan, "model.layers.1").experts.size(), 1U);
+    EXPECT_THAT(to_json(plan), ::testing::HasSubstr("\"rows_of_experts\""));
+  }
+}
+
 TEST(Explain, PrintsLinesAndSums) {
   const std::string text = to_string(app::explain(adder(2, 2), 3));
 

@@ -203,8 +203,7 @@ TEST_F(GenerateFolder, EndsAtATokenByItsNumber) {
 }
 
 TEST_F(GenerateFolder, SaysWhatDoesNotFit) {
-  EXPECT_ERROR(app::generate_text(words("x", {.tp = 5})), "layout.tp = 1 x 1 x 1 x 5 workers",
-               "but the job has");
+  EXPECT_ERROR(app::generate_text(words("x", {.tp = 5})), "layout.tp = 1 x 1 x 5 workers", "but the job has");
   app::GenerateWords asked = words("x");
   asked.chat = true;
   EXPECT_ERROR(app::generate_text(asked), "has no chat template");

@@ -4,14 +4,17 @@
 // A folder with config.json and weights is gone on from at every layout, and only as what it is.
 #include "riesz/app/models/pretrained.h"
 
+#include <ATen/ops/equal.h>
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../io/shared_folder.h"
 #include "riesz/app/jobs/plan_memory.h"
+#include "riesz/app/models/load_model.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_from.h"
 #include "riesz/app/models/model_keys.h"
@@ -21,6 +24,8 @@
 #include "riesz/io/adder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
+#include "riesz/models/upcycle.h"
+#include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/testing/error.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
@@ -42,7 +47,9 @@ Config sums_by(const std::string& kind) {
   config.model.hidden = 31;
   config.model.tied = kind == "llama";
   if (kind == "llama" || kind == "mixtral" || kind == "qwen2_moe") config.model.key_value_heads = 2;
-  if (kind == "mixtral" || kind == "qwen2_moe") config.model.experts = 3, config.model.balance_weight = 0.25;
+  if (kind == "mixtral" || kind == "qwen2_moe" || kind == "gpt2_moe")
+    config.model.experts = 3, config.model.balance_weight = 0.25;
+  if (kind == "gpt2_moe") config.model.capacity_factor = 1.5, config.model.z_weight = 0.125;
   if (kind == "gptj") config.model.rotary_dims = 2;
   config.layout.dp = Runtime::size();
   return config;
@@ -56,7 +63,7 @@ TEST(Pretrained, IsOneCheckpointForAllRanks) {
 }
 
 TEST(Pretrained, ModelsOfAllKindsHaveTheirWeightsAtEveryLayout) {
-  for (const char* kind : {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe"}) {
+  for (const char* kind : {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe", "gpt2_moe"}) {
     const SharedFolder folder;
     Config first = sums_by(kind);
     first.train.seed = 5;
@@ -74,6 +81,49 @@ TEST(Pretrained, ModelsOfAllKindsHaveTheirWeightsAtEveryLayout) {
       const auto shape = [](const Config& of) { return app::model_shape(of, Adder::vocabulary); };
       EXPECT_EQ(models::config_json(shape(config)), models::config_json(shape(drawn)));
       expect_same_values(is, was);
+    }
+  }
+}
+
+/// Each expert has the values of the dense MLP, on whichever workers; routers are drawn; and no more is read.
+TEST(Pretrained, BecomesAModelWithExpertsAtEveryLayout) {
+  for (const char* kind : {"gpt2", "llama"}) {
+    const SharedFolder folder;
+    const Config first = sums_by(kind);
+    save_as(folder.path() / "model", first);
+    std::map<std::string, at::Tensor> dense;
+    const Kept was(first);
+    for (const Parameter& each : was.model.module().parameters())
+      dense[each.name()] = full_tensor(each.get());
+    for (Config drawn : layouts_on_all(first)) {
+      if (drawn.precision != "fp32") continue;
+      drawn.model = {};
+      drawn.model.from = (folder.path() / "model").string(), drawn.model.upcycle = true;
+      drawn.model.experts = 3;
+      drawn.origins = {{"model.experts", "x.toml"}, {"model.upcycle", "x.toml"}};
+      const Config config = with_model_from(drawn);
+      EXPECT_EQ(config.model.kind, kind == std::string("gpt2") ? "gpt2_moe" : "mixtral");
+      check_config(config, Runtime::size());
+      const Kept is(config);
+      const models::CausalConfig shape = app::model_shape(config, Adder::vocabulary);
+      std::map<std::string, std::string> dense_name;
+      for (const auto& [name, value] : dense)
+        for (std::int64_t e = -1; e < 3; ++e)
+          dense_name[models::upcycled_name(shape, name, e < 0 ? std::nullopt : std::optional(e))] = name;
+      const std::string expert = "model.layers.1.block_sparse_moe.experts.2.", mlp = "model.layers.1.mlp.";
+      if (config.model.kind == "mixtral") {
+        EXPECT_EQ(dense_name.at(expert + "w1.weight"), mlp + "gate_proj.weight");
+        EXPECT_EQ(dense_name.at(expert + "w2.weight"), mlp + "down_proj.weight");
+        EXPECT_EQ(dense_name.at(expert + "w3.weight"), mlp + "up_proj.weight");
+      }
+      for (const Parameter& each : is.model.module().parameters()) {
+        const at::Tensor value = full_tensor(each.get());
+        if (value.numel() == 0) continue;  // of another stage
+        const bool router = models::part_of_upcycled(each.name()).kind == models::UpcycledPart::Kind::router;
+        const at::Tensor from = router ? value : dense.at(dense_name.at(each.name()));
+        EXPECT_TRUE(at::equal(value.flatten(), from.flatten())) << each.name();
+        EXPECT_TRUE(!router || value.abs().max().item<double>() > 0) << each.name();
+      }
     }
   }
 }
@@ -231,6 +281,59 @@ TEST(PretrainedAlone, DropoutGoesOverTheFolders) {
             0);
   config.origins.clear();  // and what is written down says it only then
   EXPECT_EQ(to_toml(with_model_from(config)).find("dropout"), std::string::npos);
+}
+
+/// As transformers has it, the folder says whether the balance is added; a key may say otherwise.
+TEST(PretrainedAlone, TheBalanceOfExpertsGoesOverTheFolders) {
+  Config keys = sums_by("mixtral");
+  const auto shape = [](const Config& config) {
+    return std::get<models::MixtralConfig>(app::model_shape(with_model_from(config), 1));
+  };
+  for (const double folders : {0.25, 0.0}) {
+    keys.model.balance_weight = folders;
+    const OnlyConfig folder(keys);
+    EXPECT_EQ(shape(folder.gone_on_from()).balanced, folders > 0);
+    EXPECT_EQ(with_model_from(folder.gone_on_from()).model.balance_weight, folders);
+    for (const double said : {0.5, 0.0}) {
+      Config config = folder.gone_on_from({{"model.balance_weight", kCommandLine}});
+      config.model.balance_weight = said;
+      const models::MixtralConfig of = shape(config);
+      EXPECT_EQ(of.balanced, said > 0);
+      EXPECT_EQ(of.balance_weight, said > 0 ? said : folders > 0 ? folders : 0.02);
+      const std::string saved = app::published_files(with_model_from(config), of).at("config.json");
+      EXPECT_EQ(models::mixtral_config(saved).balanced, said > 0);
+    }
+  }
+  const OnlyConfig dense(sums_by("llama"));
+  const Config config = dense.gone_on_from({{"model.balance_weight", "x.toml"}});
+  EXPECT_ERROR(with_model_from(config), "model.balance_weight is set in x.toml, which is read only with");
+}
+
+TEST(PretrainedAlone, WhatCannotGetExpertsIsNamed) {
+  const auto upcycled = [](const std::string& kind, std::map<std::string, std::string> origins = {}) {
+    const OnlyConfig folder(sums_by(kind));
+    Config config = folder.gone_on_from(origins);
+    config.model.upcycle = true;
+    return with_model_from(config);
+  };
+  EXPECT_ERROR(upcycled("gptj"), "a \"gptj\" does not become a model with experts",
+               "; model.upcycle asks for experts");
+  EXPECT_ERROR(upcycled("mixtral"), "a \"mixtral\" does not become");
+  EXPECT_ERROR(upcycled("llama", {{"model.experts_every", "x.toml"}}), "model.experts_every is set in x.toml",
+               "model.kind = \"gpt2_moe\"", "but model.kind is \"mixtral\"");
+  Config config = sums_by("llama");
+  config.model.upcycle = true;
+  EXPECT_ERROR(check_config(config, Runtime::size()), "model.upcycle = true", "model.from names none");
+}
+
+TEST(PretrainedAlone, WhatCannotShareOutExpertsIsNamed) {
+  const auto loaded = [](const std::string& kind, const std::string& tensor) {
+    const OnlyConfig folder(sums_by(kind));
+    app::load_model({.folder = folder.gone_on_from().model.from, .ep = 2, .tensor = tensor});
+  };
+  EXPECT_ERROR(loaded("gpt2", "1d"), "layout.ep = 2 workers share out experts", "has none");
+  EXPECT_ERROR(loaded("mixtral", "2d"), "layout.ep = 2 workers share each layer",
+               "layout.tensor = \"2d\" does not let them; set layout.tensor to 1d or sp");
 }
 
 TEST(PretrainedAlone, WhatIsSavedSaysHowItIsGivenAConversation) {

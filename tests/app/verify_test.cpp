@@ -50,9 +50,27 @@ TEST(Verify, FindsNothingWrongAtAnyKindOfLayout) {
       all.back().pipeline.schedule = schedule;
     }
   }
-  all.push_back(llama(2, 2, 2));
-  all.back().model.kind = "mixtral";
+  for (const char* schedule : {"one_f_one_b", "zb_v"}) {
+    all.push_back(llama(2, 2, 2));
+    all.back().model.kind = "mixtral";
+    all.back().model.experts = 3;
+    all.back().pipeline.schedule = schedule;
+  }
+  for (const char* like : {"dp", "tp"}) {
+    all.push_back(llama(2, 2, 1));
+    all.back().model.kind = "mixtral";
+    all.back().model.experts = 3;
+    all.back().layout.ep = 2;
+    all.back().layout.experts = like;
+    all.back().train.batch = 3;  // so that workers have different numbers of tokens
+    all.back().layout.zero = 3;
+  }
+  all.push_back(llama(1, 4, 1));  // two workers along ep have 2 rows and 1, so other capacities are left
+  all.back().model.kind = "gpt2_moe";
   all.back().model.experts = 3;
+  all.back().model.capacity_factor = 1.25;
+  all.back().layout.ep = 2;
+  all.back().train.batch = 3;
   for (const Config& config : all) {
     const app::Verified verified = app::verify(config, {});
     EXPECT_TRUE(verified.right()) << verified.mesh << " " << config.pipeline.schedule << "\n"

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 
 #include "riesz/comm/device.h"
@@ -80,8 +81,15 @@ TEST(CudaLibrary, RangesGoToOnePlaceWhileItsObjectLives) {
   Trace::stop();
 }
 
+TEST(CudaLibrary, SaysForWhatItWasCompiled) {
+  const std::string architectures = loaded().architectures();
+  EXPECT_TRUE(std::regex_match(architectures, std::regex("[0-9]+( [0-9]+)*"))) << architectures;
+}
+
 TEST(CudaLibrary, SaysThatThereIsNoDriver) {
-  if (has_driver()) return;
+  if (has_driver()) GTEST_SKIP() << "this host has a driver of NVIDIA";
+  EXPECT_ERROR(check_kernels_for(kGpu), "device cuda:0: the CUDA runtime of libriesz_cuda.so cannot use it: ",
+               "install a driver for CUDA 13.0 or newer", "take device = \"cpu\"");
   EXPECT_ERROR(device_of_this_rank(at::kCUDA), "device cuda: this host has no driver of NVIDIA",
                "libcuda.so.1", "take device = \"cpu\"");
   loaded();

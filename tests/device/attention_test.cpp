@@ -6,12 +6,9 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -98,24 +95,6 @@ TEST_P(HoweverLate, CachesGiveTheKeysOfAllPositions) {
       return results;
     });
   }
-}
-
-std::mutex called_mutex;
-std::set<std::string> called_names;
-
-/// The operators that any thread calls meanwhile.
-template <typename Call>
-std::set<std::string> operators_of(const Call& call) {
-  called_names.clear();
-  const at::CallbackHandle handle = at::addGlobalCallback(
-      at::RecordFunctionCallback([](const at::RecordFunction& f) -> std::unique_ptr<at::ObserverContext> {
-        const std::lock_guard lock(called_mutex);
-        called_names.insert(f.name());
-        return nullptr;
-      }).scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
-  call();
-  at::removeCallback(handle);
-  return called_names;
 }
 
 /// Where query heads share key heads unevenly. LibTorch lists the operators below, or their gradients, among

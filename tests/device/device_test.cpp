@@ -73,5 +73,20 @@ TEST(DeviceOfThisRank, TakesNcclOfOneMinorVersionAlone) {
   EXPECT_ERROR(detail::check_nccl_version(22809, 0), "NCCL does not say its version", "2.28.9");
 }
 
+/// Machine code runs within its major version, from its minor version on; PTX of the last runs from there on.
+TEST(DeviceOfThisRank, TakesGpusThatItsKernelsAreCompiledForAlone) {
+  const at::Device gpu(at::kCUDA, 1);
+  for (const int capability : {80, 86, 89, 90, 100, 103, 120})
+    detail::check_architectures(gpu, capability, "80 90 100");
+  detail::check_architectures(gpu, 90, "90 80");
+  EXPECT_ERROR(detail::check_architectures(gpu, 75, "80 90 100"), "device cuda:1", "compute capability 7.5",
+               "kernels for 80 90 100", "-DRIESZ_CUDA_ARCHITECTURES=75", "take device = \"cpu\"");
+  EXPECT_ERROR(detail::check_architectures(gpu, 80, "86 90"), "compute capability 8.0");
+  EXPECT_ERROR(detail::check_architectures(gpu, 89, "90"), "compute capability 8.9");
+  EXPECT_ERROR(detail::check_architectures(gpu, 70, "90 75"), "compute capability 7.0");
+  check_kernels_for(at::kCPU);
+  check_kernels_for(pretend_device());
+}
+
 }  // namespace
 }  // namespace riesz::testing

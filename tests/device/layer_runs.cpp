@@ -16,6 +16,7 @@
 #include "riesz/nn/attention/rotary.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/contraction/deferred_gradients.h"
+#include "riesz/nn/experts/experts.h"
 #include "riesz/nn/layers/activation.h"
 #include "riesz/nn/layers/dropout.h"
 #include "riesz/nn/layers/embedding.h"
@@ -27,6 +28,7 @@
 #include "riesz/nn/spatial/conv.h"
 #include "riesz/nn/spatial/pool.h"
 #include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/spectral_convolution.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -172,6 +174,18 @@ Run cross_entropy_run(const Space& S, const CrossEntropyOptions& options) {
   };
 }
 
+/// Each call reads, for the host says where tokens go.
+Run expert_run(const Space& S, const ExpertPlaces& places) {
+  return [=](at::Device device) {
+    Experts experts("experts", S, places, {.experts = 3, .inner = 4});
+    TopKGate gate("gate", S.partition(), 3, {.k = 2});
+    experts.initialise(3, at::kDouble, device);
+    std::vector<Vector> inputs{leaf_on(S, 1, device), leaf_on(experts.gates_space(3), 2, device)};
+    for (const Parameter& each : experts.parameters()) inputs.push_back(each.value());
+    return value_and_gradients([&] { return experts(inputs[0], gate(inputs[1])); }, inputs);
+  };
+}
+
 }  // namespace
 
 std::vector<NamedRun> linear_runs() {
@@ -259,6 +273,44 @@ std::vector<NamedRun> loss_runs() {
   return all;
 }
 
+std::vector<NamedRun> expert_runs() {
+  const Space X(row(), {2, 5, 7});
+  return {{"experts, of other tokens", expert_run(X.sharded(1, "a"), {"a"})},
+          {"experts, of the same tokens", expert_run(X, {"a"})},
+          {"experts, each over all workers", expert_run(X, {"", {"a"}})}};
+}
+
+std::vector<NamedRun> volume_runs() {
+  const Space X(row(), {2, 4, 6, 5, 7}), Y(row(), {2, 6, 6, 5, 7}),
+      any(row(), std::vector<std::int64_t>(5, Space::any));
+  std::vector<NamedRun> all;
+  for (const int dim : {1, 2, 4}) {
+    const Space S = X.sharded(dim, "a"), T = Y.sharded(dim, "a"), open = any.sharded(dim, "a");
+    const std::string in = " in " + to_string(S);
+    all.push_back({"convolution" + in, run_of(S, [=] {
+                     return Conv("conv", "bcdhw,oczyx->bodhw", S, T, {3},
+                                 {.windows = {.padding = {.each = {1}}}});
+                   })});
+    all.push_back({"transposed convolution" + in, run_of(T, [=] {
+                     return ConvTranspose("up", "bodhw,oczyx->bcdhw", T, S, {3},
+                                          {.windows = {.padding = {.each = {1}}}});
+                   })});
+    all.push_back({"max pool" + in, run_of(S, [=] { return MaxPool("pool", S, open, {{3}, {2}, {1}}); })});
+    all.push_back({"mean pool" + in, run_of(S, [=] {
+                     return AvgPool("pool", S, open, {{3, 2, 3}, {2, 1, 2}, {1, 0, 1}}, {false});
+                   })});
+    all.push_back({"adaptive pool" + in, run_of(S, [=] {
+                     return AdaptiveAvgPool("pool", S, Space(row(), {2, 4, 4, 3, 5}).sharded(dim, "a"));
+                   })});
+    all.push_back({"adaptive max pool" + in, run_of(S, [=] {
+                     return AdaptiveMaxPool("pool", S, Space(row(), {2, 4, 4, 3, 5}).sharded(dim, "a"));
+                   })});
+    all.push_back(
+        {"up-sampling" + in, run_of(S, [=] { return Upsample("up", S, enlarged(S, 2), Sampling::linear); })});
+  }
+  return all;
+}
+
 std::vector<NamedRun> image_runs() {
   const Space X(row(), {2, 4, 9, 6}), Y(row(), {2, 6, 9, 6}),
       any(row(), std::vector<std::int64_t>(4, Space::any));
@@ -283,6 +335,12 @@ std::vector<NamedRun> image_runs() {
     all.push_back({"adaptive pool" + in, run_of(S, [=] {
                      return AdaptiveAvgPool("pool", S, Space(row(), {2, 4, 5, 4}).sharded(dim, "a"));
                    })});
+    all.push_back({"adaptive max pool" + in, run_of(S, [=] {
+                     return AdaptiveMaxPool("pool", S, Space(row(), {2, 4, 5, 4}).sharded(dim, "a"));
+                   })});
+    all.push_back({"spectral convolution" + in, run_of(S, [=] {
+                     return SpectralConvolution("spectral", S, T, {3, 2});
+                   })});
     all.push_back(
         {"up-sampling" + in, run_of(S, [=] { return Upsample("up", S, enlarged(S, 2), Sampling::linear); })});
     all.push_back(
@@ -299,8 +357,8 @@ std::vector<NamedRun> image_runs() {
 
 std::vector<NamedRun> layer_runs() {
   std::vector<NamedRun> all;
-  for (const auto& some :
-       {linear_runs(), norm_and_embedding_runs(), attention_runs(), loss_runs(), image_runs()})
+  for (const auto& some : {linear_runs(), norm_and_embedding_runs(), attention_runs(), loss_runs(),
+                           expert_runs(), image_runs(), volume_runs()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

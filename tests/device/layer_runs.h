@@ -19,7 +19,10 @@ std::vector<NamedRun> linear_runs();
 std::vector<NamedRun> norm_and_embedding_runs();
 std::vector<NamedRun> attention_runs();
 std::vector<NamedRun> loss_runs();
+std::vector<NamedRun> expert_runs();
 std::vector<NamedRun> image_runs();
+/// Of three dims of space.
+std::vector<NamedRun> volume_runs();
 
 /// All of them.
 std::vector<NamedRun> layer_runs();

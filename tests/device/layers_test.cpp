@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "layer_runs.h"
@@ -26,6 +27,23 @@ TEST(OnADevice, LayersAreThoseOfTheCpu) {
     SCOPED_TRACE(each.name);
     expect_close_there(each.run);
   }
+}
+
+/// LibTorch lists the operators that the CPU calls among those that a GPU does not do in one order.
+TEST(OnADevice, PoolsOfThreeDimsAddInOneOrder) {
+  const auto called_on = [](at::Device device) {
+    return operators_of([&] {
+      for (const NamedRun& each : volume_runs())
+        if (each.name.find("pool") != std::string::npos) each.run(device);
+    });
+  };
+  const std::set<std::string> here = called_on(at::kCPU), called = called_on(pretend_device());
+  for (const char* name : {"aten::max_pool3d_with_indices_backward", "aten::avg_pool3d_backward"}) {
+    EXPECT_EQ(here.count(name), 1U) << name;
+    EXPECT_EQ(called.count(name), 0U) << name;
+  }
+  EXPECT_GE(called.count("aten::scatter_add_") + called.count("aten::scatter_add"), 1U);
+  EXPECT_EQ(called.count("aten::avg_pool2d_backward"), 1U);
 }
 
 TEST(OnADevice, TwoDevicesInOneCallAreAnError) {

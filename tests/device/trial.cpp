@@ -15,6 +15,7 @@
 
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_shape.h"
+#include "riesz/app/models/scalar_type.h"
 #include "riesz/pipeline/partitioner/cost_tree.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
@@ -73,19 +74,24 @@ at::Tensor numbers_of(const std::vector<std::int64_t>& shape, std::int64_t n, in
   return at::remainder(i.mul(i).add(i), n).view(shape);
 }
 
-Batch batch_of(const Config& config, int step) {
+at::ScalarType type_of(const Trial& trial, const Config& config) {
+  return trial.has("precision=") ? app::scalar_type(config.precision) : at::kDouble;
+}
+
+Batch batch_of(const Config& config, at::ScalarType type, int step) {
   const std::int64_t rows = config.train.batch, size = config.model.image;
   if (config.model.kind == "vit")
-    return {numbers_of({rows, 1, size, size}, 101, step).to(at::kDouble).div(50).sub(1),
+    return {numbers_of({rows, 1, size, size}, 101, step).to(at::kDouble).div(50).sub(1).to(type),
             numbers_of({rows}, kVocabulary, step)};
   const at::Tensor targets = numbers_of({rows, config.model.context}, kVocabulary, step + 1);
   targets.view({-1}).slice(0, 0, std::nullopt, 5).fill_(-1);  // these do not count
   return {numbers_of({rows, config.model.context}, kVocabulary, step), targets};
 }
 
-app::HeldModel made(const Config& config, const Layout& layout, const Partition& workers) {
+app::HeldModel made(const Config& config, at::ScalarType type, const Layout& layout,
+                    const Partition& workers) {
   if (config.model.kind == "vit")
-    return app::make_image_model(app::image_model_shape(config, kVocabulary), at::kDouble, layout, workers);
+    return app::make_image_model(app::image_model_shape(config, kVocabulary), type, layout, workers);
   const std::shared_ptr<models::CausalModel> model =
       models::make_causal_model(layout, app::model_shape(config, kVocabulary));
   const auto logits = [&gpt = *model](const Vector& ids) { return gpt.logits(ids); };
@@ -94,15 +100,17 @@ app::HeldModel made(const Config& config, const Layout& layout, const Partition&
 
 app::HeldModel made(const Trial& trial, const Config& config) {
   const auto& [tensor, sequence] = std::tie(config.layout.tensor, config.layout.sequence);
+  const at::ScalarType type = type_of(trial, config);
   if (const std::vector<Axis> axes = grid_of(trial.settings); !axes.empty()) {
     const Partition grid = Partition::world().grid(axes);
-    return made(config, spaces::named(tensor, sequence, grid), grid);
+    return made(config, type, spaces::named(tensor, sequence, grid), grid);
   }
   const Partition job = Partition::world().grid(job_axes(config.layout));
-  if (config.layout.pp == 1) return made(config, spaces::named(tensor, sequence, job), job);
+  if (config.layout.pp == 1) return made(config, type, spaces::named(tensor, sequence, job), job);
   const Partition stage = job.at("pp", 0);
-  const CostTree costs = cost_tree(made(config, spaces::named(tensor, sequence, stage), stage).module());
-  return made(config, layout_of(config, job, plan_stages(config, costs).placement), job);
+  const CostTree costs =
+      cost_tree(made(config, type, spaces::named(tensor, sequence, stage), stage).module());
+  return made(config, type, layout_of(config, job, plan_stages(config, costs).placement), job);
 }
 
 }  // namespace
@@ -110,18 +118,19 @@ app::HeldModel made(const Trial& trial, const Config& config) {
 TrainingRun trained(const Trial& trial, at::Device device, const AroundStep& around) {
   const Config config = config_of(trial);
   const app::HeldModel model = made(trial, config);
-  model.learner.module.initialise(7, at::kDouble, device);
+  const at::ScalarType type = type_of(trial, config);
+  model.learner.module.initialise(7, type, device);
   TrainingRun run;
   run.add_initial(model.module());
   TrainingStep step(config, model.learner);
   std::vector<TrainingStep::Result> results;
   for (int i = 0; i < trial.steps; ++i) {
-    const Batch batch = batch_of(config, i);
+    const Batch batch = batch_of(config, type, i);
     const std::shared_ptr<void> holds = around ? around(i) : nullptr;
     results.push_back(step(i, batch));
   }
   step.settle();
-  for (std::size_t i = 0; i < results.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(trial.compared_steps()); ++i) {
     const std::string of_step = " of step " + std::to_string(i);
     run.results["loss" + of_step] = at::tensor(double(results[i].loss), at::kDouble);
     const double skipped = results[i].skipped, norm = results[i].gradient_norm;

@@ -90,6 +90,15 @@ Factors layout_factors() {
   return {kModels, layouts(), kAgain};
 }
 
+Factors type_factors() {
+  const std::string n = std::to_string(Runtime::size());
+  std::vector<std::string> some{"layout.dp=" + n};
+  if (Runtime::size() > 1) {
+    some = {"layout.tp=" + n + " layout.recompute=blocks", "layout.dp=" + n + " layout.zero=3"};
+  }
+  return {kModels, {"precision=fp32", "precision=bf16"}, some};
+}
+
 /// Of a model without biases: a key bias's true gradient is zero, so its sign is that of its rounding.
 Factors optimizer_factors() {
   std::vector<std::string> optimizers;

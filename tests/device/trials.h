@@ -17,6 +17,8 @@ using Factors = std::vector<std::vector<std::string>>;
 Factors layout_factors();
 /// An optimizer, a stage of ZeRO, the type of products, and whether a batch is in parts.
 Factors optimizer_factors();
+/// A model, the type of its weights other than fp64, and a layout. Only there the kernels of rows compute.
+Factors type_factors();
 /// A grid of stages, a schedule, a stage of ZeRO, what runs again, and a model. None with one worker.
 Factors pipeline_factors();
 

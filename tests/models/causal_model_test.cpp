@@ -106,9 +106,10 @@ TEST(CausalModel, EachKindHasOneRecordInTheOrderOfTheSizes) {
     EXPECT_EQ(models::config_json(read), models::config_json(config));
     EXPECT_EQ(all[i].make(alone, read)->config().index(), i);
   }
-  EXPECT_EQ(models::published_names(), "\"gpt2\", \"gptj\", \"llama\", \"mixtral\" and \"qwen2_moe\"");
+  EXPECT_EQ(models::published_names(),
+            "\"gpt2\", \"gptj\", \"llama\", \"mixtral\", \"qwen2_moe\" and \"gpt2_moe\"");
   EXPECT_ERROR(models::default_config("vit"), "model_type is \"vit\"",
-               "\"gpt2\", \"gptj\", \"llama\", \"mixtral\" and \"qwen2_moe\"");
+               "\"gpt2\", \"gptj\", \"llama\", \"mixtral\", \"qwen2_moe\" and \"gpt2_moe\"");
 }
 
 TEST(CausalModel, NamesTensorsOfFilesAsTheModelDoes) {
@@ -135,7 +136,7 @@ TEST(CausalModel, NamesTensorsOfFilesAsTheModelDoes) {
 
 TEST(CausalModel, NamesTheKindsThereAre) {
   EXPECT_ERROR(models::causal_config(models::config_json(models::VitConfig{})), "model_type is \"vit\"",
-               "\"gpt2\", \"gptj\", \"llama\", \"mixtral\" and \"qwen2_moe\"");
+               "\"gpt2\", \"gptj\", \"llama\", \"mixtral\", \"qwen2_moe\" and \"gpt2_moe\"");
 }
 
 }  // namespace

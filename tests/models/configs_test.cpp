@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "published_configs.h"
 #include "riesz/comm/error.h"
 #include "riesz/models/label_names.h"
 #include "riesz/models/model_config.h"
@@ -17,58 +18,6 @@
 
 namespace riesz::testing {
 namespace {
-
-/// As Hugging Face publishes GPT-2's.
-const std::string kGpt2 = R"({
-  "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
-  "bos_token_id": 50256, "embd_pdrop": 0.2, "eos_token_id": 50256, "initializer_range": 0.02,
-  "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,
-  "n_layer": 12, "n_positions": 1024, "resid_pdrop": 0.3, "summary_activation": null,
-  "summary_first_dropout": 0.1, "summary_proj_to_labels": true, "summary_type": "cls_index",
-  "summary_use_proj": true, "task_specific_params": {"text-generation": {"do_sample": true}},
-  "vocab_size": 50257
-})";
-
-/// SmolLM2's, and Llama 3.2's scaling.
-const std::string kLlama = R"({
-  "architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
-  "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 576,
-  "initializer_range": 0.041, "intermediate_size": 1536, "is_llama_config": true,
-  "max_position_embeddings": 8192, "model_type": "llama", "num_attention_heads": 9,
-  "num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
-  "rope_interleaved": false, "rope_theta": 100000, "tie_word_embeddings": true, "torch_dtype": "bfloat16",
-  "rope_scaling": {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
-                   "original_max_position_embeddings": 8192, "rope_type": "llama3"},
-  "transformers_version": "4.42.3", "use_cache": true, "vocab_size": 49152
-})";
-
-/// Mixtral 8x7B's.
-const std::string kMixtral = R"({
-  "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1, "eos_token_id": 2,
-  "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 14336,
-  "max_position_embeddings": 32768, "model_type": "mixtral", "num_attention_heads": 32,
-  "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8, "num_local_experts": 8,
-  "output_router_logits": false, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
-  "router_aux_loss_coef": 0.02, "sliding_window": null, "tie_word_embeddings": false,
-  "torch_dtype": "bfloat16", "transformers_version": "4.36.0.dev0", "use_cache": true, "vocab_size": 32000
-})";
-
-/// Qwen1.5-MoE-A2.7B's.
-const std::string kQwen2Moe = R"({
-  "architectures": ["Qwen2MoeForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643,
-  "decoder_sparse_step": 1, "eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 2048,
-  "initializer_range": 0.02, "intermediate_size": 5632, "max_position_embeddings": 8192,
-  "max_window_layers": 21, "model_type": "qwen2_moe", "moe_intermediate_size": 1408,
-  "norm_topk_prob": false, "num_attention_heads": 16, "num_experts": 60, "num_experts_per_tok": 4,
-  "num_hidden_layers": 24, "num_key_value_heads": 16, "output_router_logits": false, "rms_norm_eps": 1e-06,
-  "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001, "shared_expert_intermediate_size": 5632,
-  "sliding_window": 32768, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
-  "transformers_version": "4.39.0.dev0", "use_cache": true, "use_sliding_window": false, "vocab_size": 151936
-})";
-
-std::string with(std::string config, const std::string& key_and_value) {
-  return config.replace(config.rfind('}'), 1, ", " + key_and_value + "}");
-}
 
 TEST(Configs, AreRead) {
   const models::MinGptConfig gpt2 = models::gpt2_config(kGpt2);
@@ -128,13 +77,36 @@ TEST(Configs, ComeBackAsTheyWere) {
   same(models::GptJConfig{.width = 64, .rotary_dims = 4, .activation = "relu"}, models::gpt_j_config);
   same(models::llama_config(kLlama), models::llama_config);
   same(models::LlamaConfig{.head_width = 6, .attention_bias = true, .tied = false}, models::llama_config);
-  models::MixtralConfig mixtral;
-  mixtral.experts = 5, mixtral.experts_per_token = 3, mixtral.balance_weight = 0.25, mixtral.tied = true;
-  same(mixtral, models::mixtral_config);
-  models::Qwen2MoeConfig qwen;
-  qwen.renormalise = true, qwen.attention_bias = false, qwen.expert_hidden = 9, qwen.experts = 5;
-  same(qwen, models::qwen2_moe_config);
   same(models::VitConfig{.labels = 10, .dropout = 0.1, .qkv_bias = false}, models::vit_config);
+  same(models::ResnetConfig{.labels = 3}, models::resnet_config);
+  models::ResnetConfig resnet{.depths = {1, 2}, .widths = {8, 12}, .stem = 5, .bottleneck = false};
+  resnet.halves_first = true, resnet.image = 28, resnet.channels = 1, resnet.activation = "gelu_exact";
+  same(resnet, models::resnet_config);
+}
+
+/// As microsoft/resnet-18 has it, with fewer labels.
+const char* const kResnet18 = R"({"architectures": ["ResNetForImageClassification"],
+  "depths": [2, 2, 2, 2], "downsample_in_first_stage": false, "embedding_size": 64, "hidden_act": "relu",
+  "hidden_sizes": [64, 128, 256, 512], "id2label": {"0": "tench", "1": "goldfish", "2": "shark"},
+  "label2id": {"tench": 0, "goldfish": 1, "shark": 2}, "layer_type": "basic", "model_type": "resnet",
+  "num_channels": 3, "torch_dtype": "float32", "transformers_version": "4.18.0.dev0"})";
+
+TEST(Configs, ResnetsAreReadAsTheyArePublished) {
+  const models::ResnetConfig config = models::resnet_config(kResnet18);
+  EXPECT_EQ(config.depths, (std::vector<std::int64_t>{2, 2, 2, 2}));
+  EXPECT_EQ(config.widths, (std::vector<std::int64_t>{64, 128, 256, 512}));
+  EXPECT_FALSE(config.bottleneck || config.halves_first);
+  EXPECT_EQ(config.stem, 64);
+  EXPECT_EQ(config.image, 224);
+  EXPECT_EQ(models::label_names(kResnet18), (std::vector<std::string>{"tench", "goldfish", "shark"}));
+  EXPECT_ERROR(models::resnet_config(with(kResnet18, R"("layer_type": "wide")")),
+               "layer_type is \"wide\"; this resnet has no such blocks; there are basic and bottleneck");
+  EXPECT_ERROR(models::resnet_config(with(kResnet18, R"("depths": [2, 0, 2, 2])")),
+               "depths[1] is 0; it must be");
+  EXPECT_ERROR(models::resnet_config(with(kResnet18, R"("depths": 2)")), "depths is 2, not a list");
+  EXPECT_ERROR(models::resnet_config(with(kResnet18, R"("depths": [2])")), "1 depths, [2], and 4 widths");
+  EXPECT_ERROR(models::resnet_config(with(kResnet18, R"("downsample_in_bottleneck": true)")),
+               "downsample_in_bottleneck is true; this resnet has it as false");
 }
 
 TEST(Configs, HaveTheNamesOfLabels) {

@@ -30,7 +30,7 @@ models::MixtralConfig small_mixtral() {
   models::MixtralConfig config;
   config.layers = 2, config.heads = 6, config.key_value_heads = 3, config.width = 18, config.head_width = 4;
   config.hidden = 10, config.vocabulary = 97, config.context = 8, config.rotary_base = 100;
-  config.experts = 3, config.experts_per_token = 2, config.balance_weight = 0.5;
+  config.experts = 3, config.experts_per_token = 2, config.balance_weight = 0.5, config.balanced = true;
   return config;
 }
 
@@ -146,6 +146,17 @@ TEST(Mixtral, FoldersAreHuggingFacesAndComeBackAtAnyLayout) {
     for (std::size_t i = 0; i < all.size(); ++i)
       EXPECT_TRUE(at::equal(full_tensor(is[i].get()), full_tensor(all[i].get()))) << all[i].name();
   }
+}
+
+/// As of transformers' folders without output_router_logits: no loss of the model's own.
+TEST(Mixtral, BalancesOnlyWhereItIsSaid) {
+  models::MixtralConfig config = small_mixtral();
+  config.balanced = false;
+  models::Mixtral model(spaces::one_d(Partition::world().grid({{"tp", Runtime::size()}})), config);
+  model.initialise(7, at::kDouble);
+  const Chain chain;
+  const Predictions given = model(distribute(model.tokens().with_shape({5, 7}), numbers_of({5, 7}, 97, 0)));
+  EXPECT_FALSE(given.loss.has_value());
 }
 
 TEST(Mixtral, SaysWhatDoesNotFit) {

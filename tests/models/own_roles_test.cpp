@@ -262,6 +262,15 @@ TEST(OwnRoles, AnAxisOfItsOwnIsTheRolesWhateverTheLetters) {
   }
 }
 
+/// Whole sequences of some of the heads, where attention is computed; before it and after, some tokens.
+TEST(OwnRoles, AttendByHeadsWhereTheSequenceIsUlysses) {
+  const Partition mesh = Partition::simulated(4).grid({{"tp", 2}, {"sp", 2}});
+  const ModelSpaces spaces(spaces::ulysses(mesh), own_roles());
+  const Space any(mesh, {Space::any, Space::any, 6, 2});
+  EXPECT_EQ(spaces.attending("bnhd"), any.sharded(2, "tp").sharded(2, "sp"));
+  EXPECT_EQ(spaces.inside("bnhd"), any.sharded(1, "sp").sharded(2, "tp"));
+}
+
 /// Each kind of key heads lies with its own query heads: 6 and 4 over 2 workers, of 3 and of 2 key heads.
 TEST(OwnRoles, TwoKindsOfHeadsPairEachWithItsOwn) {
   const Partition mesh = Partition::simulated(2).grid({{"tp", 2}});

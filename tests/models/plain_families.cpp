@@ -10,6 +10,7 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/one_hot.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/pow.h>
@@ -22,6 +23,7 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <string>
 #include <vector>
@@ -100,7 +102,7 @@ at::Tensor turned_halves(const at::Tensor& x, const models::LlamaConfig& config)
 struct Mixture {
   Family of;
   models::RoutedSizes sizes;
-  std::array<std::string, 3> names;     // of the weights of an expert: gate, up and down
+  std::function<at::Tensor(const std::string& expert, const at::Tensor& rows)> one;
   std::vector<at::Tensor> router = {};  // logits of (B·T, E), by layer
 
   at::Tensor mixed(const std::string& path, const at::Tensor& m, bool renormalise) {
@@ -112,10 +114,7 @@ struct Mixture {
     const at::Tensor gates = at::zeros_like(p).scatter(1, chosen, top);
     at::Tensor y = at::zeros_like(rows);
     for (std::int64_t e = 0; e < sizes.experts; ++e) {
-      const std::string expert = path + "experts." + std::to_string(e) + ".";
-      const at::Tensor inner =
-          at::silu(of.linear(expert + names[0], rows)) * of.linear(expert + names[1], rows);
-      y = y + gates.narrow(1, e, 1) * of.linear(expert + names[2], inner);
+      y = y + gates.narrow(1, e, 1) * one(path + "experts." + std::to_string(e) + ".", rows);
     }
     return y.view_as(m);
   }
@@ -129,6 +128,15 @@ struct Mixture {
     return sizes.balance_weight * loss;
   }
 };
+
+/// An expert whose weights gate, up and down have these names.
+auto gated_expert(const Family& of, const std::array<std::string, 3>& names) {
+  return [of, names](const std::string& expert, const at::Tensor& rows) {
+    const at::Tensor inner =
+        at::silu(of.linear(expert + names[0], rows)) * of.linear(expert + names[1], rows);
+    return of.linear(expert + names[2], inner);
+  };
+}
 
 /// A Llama whose MLP, of block `h` and of what its norm gives, is given.
 template <typename Mlp>
@@ -183,7 +191,7 @@ at::Tensor llama(const models::LlamaConfig& config, const Weights& weights, cons
 }
 
 Predictions mixtral(const models::MixtralConfig& config, const Weights& weights, const at::Tensor& ids) {
-  Mixture mixture{{weights}, config, {"w1", "w3", "w2"}};
+  Mixture mixture{{weights}, config, gated_expert({weights}, {"w1", "w3", "w2"})};
   const at::Tensor logits = like_llama(config, weights, ids, [&](const std::string& h, const at::Tensor& m) {
     return mixture.mixed(h + ".block_sparse_moe.", m, true);
   });
@@ -192,7 +200,7 @@ Predictions mixtral(const models::MixtralConfig& config, const Weights& weights,
 
 Predictions qwen2_moe(const models::Qwen2MoeConfig& config, const Weights& weights, const at::Tensor& ids) {
   const Family of{weights};
-  Mixture mixture{of, config, {"gate_proj", "up_proj", "down_proj"}};
+  Mixture mixture{of, config, gated_expert(of, {"gate_proj", "up_proj", "down_proj"})};
   const at::Tensor logits = like_llama(config, weights, ids, [&](const std::string& h, const at::Tensor& m) {
     const std::string shared = h + ".mlp.shared_expert";
     const at::Tensor inner =
@@ -201,6 +209,32 @@ Predictions qwen2_moe(const models::Qwen2MoeConfig& config, const Weights& weigh
     return mixture.mixed(h + ".mlp.", m, config.renormalise) + open * of.linear(shared + ".down_proj", inner);
   });
   return {logits, mixture.balance()};
+}
+
+Predictions gpt2_moe(const models::Gpt2MoeConfig& config, const Weights& weights, const at::Tensor& ids) {
+  const Family of{weights};
+  const auto conv1d = [&](const std::string& name, const at::Tensor& x) {
+    return at::matmul(x, weights.at(name + ".weight")) + weights.at(name + ".bias");
+  };
+  const auto mlp = [&](const std::string& path, const at::Tensor& x) {
+    return conv1d(path + "c_proj", at::gelu(conv1d(path + "c_fc", x), "tanh"));
+  };
+  Mixture mixture{of, config, mlp};
+  at::Tensor x = at::embedding(weights.at("transformer.wte.weight"), ids) +
+                 weights.at("transformer.wpe.weight").narrow(0, 0, ids.size(1));
+  for (std::int64_t layer = 0; layer < config.layers; ++layer) {
+    const std::string h = "transformer.h." + std::to_string(layer);
+    const auto parts = conv1d(h + ".attn.c_attn", of.layer_norm(h + ".ln_1", x, config.epsilon)).chunk(3, 2);
+    const auto heads = [&](std::size_t i) { return heads_of(parts[i], config.heads); };
+    x = x + conv1d(h + ".attn.c_proj", attend_plainly(heads(0), heads(1), heads(2), true));
+    const at::Tensor n = of.layer_norm(h + ".ln_2", x, config.epsilon);
+    const bool routed = layer % config.experts_every == config.experts_every - 1;
+    x = x + (routed ? mixture.mixed(h + ".mlp.", n, config.experts_per_token > 1) : mlp(h + ".mlp.", n));
+  }
+  const at::Tensor z = at::cat(mixture.router).logsumexp(-1).square().mean();
+  const at::Tensor& head = weights.at(config.tied ? "transformer.wte.weight" : "lm_head.weight");
+  return {at::linear(of.layer_norm("transformer.ln_f", x, config.epsilon), head),
+          mixture.balance() + config.z_weight * z};
 }
 
 at::Tensor vit(const models::VitConfig& config, const Weights& weights, const at::Tensor& images) {

@@ -19,7 +19,8 @@ models::Qwen2MoeConfig small_qwen() {
   models::Qwen2MoeConfig config;
   config.layers = 2, config.heads = 6, config.key_value_heads = 3, config.width = 18, config.head_width = 4;
   config.hidden = 14, config.vocabulary = 97, config.context = 8, config.rotary_base = 100;
-  config.experts = 5, config.experts_per_token = 3, config.expert_hidden = 7, config.balance_weight = 0.5;
+  config.experts = 5, config.experts_per_token = 3, config.expert_hidden = 7, config.balance_weight = 0.5,
+  config.balanced = true;
   return config;
 }
 
@@ -30,11 +31,16 @@ FamilyCase<models::Qwen2Moe, models::Qwen2MoeConfig> qwen_case(const models::Qwe
           [=](const plain::Weights& w, int step) { return plain::qwen2_moe(config, w, ids(step)); }};
 }
 
-/// The blocks are Mixtral's, which has more layouts.
+/// The blocks are Mixtral's, which has more layouts; those that cut the shared expert in their own way are
+/// each on one number of ranks.
 std::vector<FamilyLayout> some_layouts() {
   std::vector<FamilyLayout> some = expert_layouts();
   some.push_back({spaces::sequence_parallel, Sequence::whole, {{"tp", Runtime::size()}}});
   some.push_back({spaces::one_d, Sequence::ring, {{"sp", Runtime::size()}}});
+  if (Runtime::size() == 2) some.push_back({spaces::one_d, Sequence::ulysses, {{"sp", 2}}});
+  if (Runtime::size() == 4) some.push_back({spaces::two_d, Sequence::whole, {{"row", 2}, {"column", 2}}});
+  if (Runtime::size() == 8)
+    some.push_back({spaces::three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}});
   return some;
 }
 

@@ -38,8 +38,8 @@ int run(const std::string& how) {
     exchange("second", count);
     std::this_thread::sleep_for(std::chrono::seconds(60));
   };
-  if (how != "makes_none") exchange("first", 4);
-  if (how == "stays_away") {
+  if (how != "makes_none" && how != "stays_away_at_first") exchange("first", 4);
+  if (how == "stays_away" || how == "stays_away_at_first") {
     set_deadline(std::chrono::seconds(2));
     if (me == 0) waits_on_the_device(4);
     std::this_thread::sleep_for(std::chrono::seconds(60));

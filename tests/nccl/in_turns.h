@@ -15,8 +15,8 @@ namespace riesz::testing {
 
 using Channels = std::vector<std::unique_ptr<ChannelRun>>;
 
-/// Carries out what this worker does, in `channels`, which is empty. Channels take turns as on all workers,
-/// for NCCL has no channels.
+/// Runs this worker's part of `program`, one act per channel in turn. Channels start empty. NCCL has no
+/// channels, so all workers take the same turns.
 inline void run_in_turns(const InterleavedProgram& program, at::Device device, bool whole,
                          Channels& channels) {
   for (const InterleavedProgram::Channel& channel : program.channels)

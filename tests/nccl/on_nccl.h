@@ -16,7 +16,7 @@
 
 namespace riesz::testing {
 
-/// The transport by NCCL, on the stand-in; whatever rule a test breaks by it is a failure.
+/// The transport by NCCL, on the stand-in. Tests that break one of NCCL's rules fail.
 class OnNccl : public ::testing::Test {
  protected:
   OnNccl() {

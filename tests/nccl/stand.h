@@ -63,12 +63,27 @@ inline nccl::UniqueId shared_id() {
   return id;
 }
 
-/// A barrier of the hosts.
+/// A barrier of the processes, not of their devices.
 inline void meet() {
   std::vector<int> others;
   for (int rank = 0; rank < size(); ++rank)
     if (rank != me()) others.push_back(rank);
   Communicator::world().host_allgather("meet", others, at::full({1}, 0, at::kByte));
+}
+
+/// Waits until no call of the communicator is in progress; its state then.
+inline Result settled(nccl::Comm comm) {
+  Result state = Result::in_progress;
+  while (state == Result::in_progress) lib.comm_get_async_error(comm, &state);
+  return state;
+}
+
+/// A communicator of all ranks whose calls return while they are in progress.
+inline nccl::Comm made_without_blocking() {
+  nccl::Comm comm = nullptr;
+  EXPECT_EQ(lib.comm_init_rank(&comm, size(), shared_id(), me(), 0), Result::in_progress);
+  EXPECT_EQ(settled(comm), Result::success);
+  return comm;
 }
 
 inline Result made(nccl::Comm* comm, int ranks, int rank) {

@@ -5,6 +5,9 @@
 #include <ATen/ops/full.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
 #include <thread>
 
 #include "stand.h"
@@ -169,9 +172,64 @@ TEST_F(Stand, ACommunicatorIsReadyBeforeItIsCalled) {
     EXPECT_THAT(lib.get_last_error(late), HasSubstr("is not ready"));
   }
   if (me() == 0) meet();
-  Result state = Result::in_progress;
-  while (state == Result::in_progress) lib.comm_get_async_error(late, &state);
-  EXPECT_EQ(state, Result::success);
+  EXPECT_EQ(settled(late), Result::success);
+}
+
+/// The first group of a pair: until the other rank has begun its own, it is in progress.
+TEST_F(Stand, RanksMeetInTheirFirstGroup) {
+  if (size() != 2) return;
+  const nccl::Comm late = made_without_blocking();
+  const at::Tensor x = numbers(me()), y = nothing();
+  if (me() == 1) meet();
+  lib.group_start();
+  EXPECT_EQ(lib.send(x.data_ptr(), 5, Type::float32, next(), late, stream()), Result::success);
+  EXPECT_EQ(lib.recv(y.data_ptr(), 5, Type::float32, next(), late, stream()), Result::success);
+  EXPECT_EQ(lib.group_end(), Result::in_progress);
+  if (me() == 0) {
+    Result state = Result::success;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    lib.comm_get_async_error(late, &state);
+    EXPECT_EQ(state, Result::in_progress);
+    EXPECT_EQ(lib.send(x.data_ptr(), 5, Type::float32, 1, late, stream()), Result::invalid_usage);
+    EXPECT_THAT(lib.get_last_error(late), HasSubstr("is not ready"));
+    meet();
+  }
+  EXPECT_EQ(settled(late), Result::success);
+  EXPECT_SAME_BITS(y.cpu(), numbers(next()).cpu());
+  lib.group_start();
+  lib.send(x.data_ptr(), 5, Type::float32, next(), late, stream());
+  lib.recv(y.data_ptr(), 5, Type::float32, next(), late, stream());
+  EXPECT_EQ(lib.group_end(), Result::success);  // they have met
+  EXPECT_EQ(fault(), "");
+}
+
+TEST_F(Stand, ARankThatNobodyMeetsIsNamed) {
+  if (size() != 2) return;
+  const nccl::Comm late = made_without_blocking();
+  soon();
+  const at::Tensor x = numbers(me());
+  if (me() == 0) {
+    EXPECT_EQ(lib.send(x.data_ptr(), 5, Type::float32, 1, late, stream()), Result::in_progress);
+    EXPECT_EQ(settled(late), Result::invalid_usage);
+  }
+  EXPECT_THAT(fault_anywhere(), HasSubstr("waits for the first group of rank 1"));
+}
+
+/// All ranks in the first of a collective, unless NCCL has connected them before.
+TEST_F(Stand, RanksMeetInACollective) {
+  const at::Tensor x = numbers(me()), y = nothing();
+  const std::string before = std::getenv("NCCL_RUNTIME_CONNECT") != nullptr ? "0" : "";
+  for (const char* at_once : {"1", "0"}) {
+    setenv("NCCL_RUNTIME_CONNECT", at_once, 1);
+    const nccl::Comm late = made_without_blocking();
+    const bool meets = std::string(at_once) == "1" && size() > 1;
+    EXPECT_EQ(
+        lib.all_reduce(x.data_ptr(), y.data_ptr(), 5, Type::float32, nccl::Reduction::sum, late, stream()),
+        meets ? Result::in_progress : Result::success);
+    EXPECT_EQ(settled(late), Result::success);
+  }
+  if (before.empty()) unsetenv("NCCL_RUNTIME_CONNECT");
+  EXPECT_EQ(fault(), "");
 }
 
 TEST_F(Stand, AnIdMakesOneCommunicator) {

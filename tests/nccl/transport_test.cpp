@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -23,6 +25,7 @@
 #include "riesz/comm/device.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/comm/wait.h"
 #include "riesz/primitives/between.h"
 #include "riesz/primitives/pending.h"
 #include "riesz/testing/error.h"
@@ -34,6 +37,8 @@
 
 namespace riesz::testing {
 namespace {
+
+const at::TensorOptions kThere = at::TensorOptions().device(pretend_device()).dtype(at::kDouble);
 
 int next() { return (me() + 1) % size(); }
 int before() { return (me() + size() - 1) % size(); }
@@ -121,9 +126,19 @@ TEST_F(Transported, RanksThatShareADeviceAreStaged) {
 TEST_F(Transported, RanksThatShareADeviceAreFoundAtTheStart) {
   if (size() < 3) return;
   in_.set_identity(concat("bus ", me() % 2));
+  Communicator::world().set_device_transport(nullptr);
   const at::DeviceType type = pretend_device().type();
   nccl::set_functions_for(type, &NcclStandIn::functions());
   EXPECT_EQ(device_of_this_rank(type), pretend_device());
+  const CallTeam ends = team_of({0, 1});
+  const DeviceTransport* const made =
+      me() < 2 ? Communicator::world().device_transport(pretend_device(), ends, "team") : nullptr;
+  EXPECT_TRUE(NcclTransport::is_made(NcclStandIn::functions(), pretend_device()));
+  // Nothing is made again, and no rank waits for another: they need not call alike from now on.
+  if (me() == 1) {
+    EXPECT_EQ(device_of_this_rank(type), pretend_device());
+    EXPECT_EQ(Communicator::world().device_transport(pretend_device(), ends, "team"), made);
+  }
   nccl::set_functions_for(type, nullptr);
   at::globalContext().setDeterministicAlgorithms(false, false);
   at::globalContext().setDeterministicFillUninitializedMemory(true);
@@ -152,6 +167,71 @@ TEST_F(Transported, CommunicatorsAreBoundedInNumber) {
   EXPECT_TRUE(transport_->carries(all(), "ring"));
   EXPECT_FALSE(size() > 2 && me() < 2 && transport_->carries(team_of({0, 1}), "pair"));
   EXPECT_EQ(ring(all()).second, 1);
+}
+
+/// A round waits for rank 1's, which first waits for another team's communicator.
+TEST_F(Transported, ANewTeamConnectsBesideARoundThatWaits) {
+  if (size() < 3) return;
+  set({});
+  const CallTeam pair = team_of({0, 1});
+  const at::Tensor x = at::full({6}, me() * 1., kThere), y = at::full({6}, -1., kThere);
+  const auto exchange = [&] {
+    if (me() < 2) Communicator::world().exchange("pair", {{1 - me(), x}}, {{1 - me(), y}}, pair);
+  };
+  if (me() == 0) exchange();
+  EXPECT_TRUE(transport_->carries(all(), "all"));
+  if (me() == 1) exchange();
+  if (me() < 2) {
+    EXPECT_SAME_BITS(y.cpu(), at::full({6}, 1. - me(), at::kDouble));
+  }
+}
+
+/// A worker does not wait for others while its own device computes.
+TEST_F(Transported, TheDeadlineCountsFromWhereTheDeviceHasComeToTheRound) {
+  if (size() != 2) return;
+  set({});
+  const at::Tensor x = at::full({6}, me() * 1., kThere), y = at::full({6}, -1., kThere);
+  const auto exchange = [&] { Communicator::world().exchange("ring", {{next(), x}}, {{next(), y}}, all()); };
+  exchange();
+  const auto before = deadline();
+  set_deadline(std::chrono::milliseconds(1500));
+  sleep_there(2200);
+  exchange();  // its tensors are there: to copy them would wait for the device
+  EXPECT_SAME_BITS(y.cpu(), at::full({6}, next(), at::kDouble));
+  set_deadline(before);
+}
+
+/// Each worker uses its teams first in an order of its own, so several teams are to connect at once.
+TEST_F(Transported, ManyTeamsConnectInAnyOrder) {
+  std::vector<int> mine;
+  for (int team = 1; team < 1 << size(); ++team)
+    if ((team >> me() & 1) != 0) mine.push_back(team);
+  std::rotate(mine.begin(), mine.begin() + me(), mine.end());
+  for (const int team : mine) {
+    std::vector<int> ranks;
+    for (int rank = 0; rank < size(); ++rank)
+      if ((team >> rank & 1) != 0) ranks.push_back(rank);
+    EXPECT_TRUE(transport_->carries(team_of(ranks), "team")) << team;
+  }
+}
+
+/// A refused call closes its group, or the next would be a part of it. And it leaves the peers one call
+/// ahead.
+TEST_F(Transported, AfterARefusedCallNothingIsPosted) {
+  if (size() == 1) return;
+  static bool refuses = false;
+  static nccl::Functions functions = NcclStandIn::functions();
+  functions.recv = [](void* to, std::size_t n, nccl::Type type, int peer, nccl::Comm comm, nccl::Stream on) {
+    return NcclStandIn::functions().recv(to, n, type, refuses ? -1 : peer, comm, on);
+  };
+  Communicator::world().set_device_transport(
+      std::make_unique<NcclTransport>(functions, pretend_device(), NcclSettings{}));
+  EXPECT_SAME_BITS(ring(all()).first, expected());
+  refuses = true;
+  EXPECT_ERROR(ring(all()), "ncclRecv: invalid argument: ncclRecv: rank -1 of a communicator");
+  refuses = false;
+  EXPECT_THAT(in_.faults(), ::testing::IsEmpty());
+  EXPECT_ERROR(ring(all()), "ring: a call of ring failed before, and workers may wait for it");
 }
 
 /// All teams that a worker is in, each worker in an order of its own.

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -143,7 +144,9 @@ class Others final : public BackgroundTask {
     const bool all = come_->done();
     const bool bad =
         std::any_of(ends_.begin(), ends_.end(), [](const at::Tensor& end) { return end.item<double>() > 1; });
-    const bool still = std::chrono::steady_clock::now() - begin_ > kStill;
+    const auto now = std::chrono::steady_clock::now();
+    if (const std::uint64_t moved = movements(); std::exchange(moved_, moved) != moved) moved_at_ = now;
+    const bool still = now - moved_at_ > kStill;
     if (!bad && !still) return all;
     stand_in_.abandon(true);
     std::string board;
@@ -162,7 +165,8 @@ class Others final : public BackgroundTask {
   std::vector<at::Tensor> ends_;  // by other: 1 well, 2 not
   const Reservation round_;
   std::unique_ptr<Requests> come_, told_;
-  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::uint64_t moved_ = movements();
+  std::chrono::steady_clock::time_point moved_at_ = std::chrono::steady_clock::now();
 };
 
 class WrongOrdersOnNccl : public OnNccl {

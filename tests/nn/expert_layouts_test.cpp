@@ -15,6 +15,7 @@
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/norm/norm.h"
+#include "riesz/nn/stages/stages.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/optim/sgd.h"
@@ -153,6 +154,40 @@ TEST(ExpertLayouts, TakeTheirAxisFromDataOrFromTensorParallelism) {
   EXPECT_EQ(data.stream("btc"),
             Space(of_dp, {Space::any, Space::any, kStream}).sharded(0, "dp").sharded(0, "ep"));
   EXPECT_EQ(data.inside("ef"), Space(of_dp, {kExperts, 7}).copied("dp").sharded(0, "ep").sharded(1, "tp"));
+}
+
+/// Also where attention is computed, if that is elsewhere, and on each stage.
+TEST(ExpertLayouts, TakeTheirAxisInEachPlaceAndOnEachStage) {
+  using namespace spaces;
+  const Partition mesh = Partition::simulated(8).grid({{"sp", 2}, {"tp", 2}, {"ep", 2}});
+  const ModelSpaces heads(with_experts(ulysses(mesh), "tp"), letters_with_experts());
+  EXPECT_EQ(heads.attending("bthd"),
+            Space(mesh, {Space::any, Space::any, 3, 2}).sharded(2, "tp").sharded(2, "ep").sharded(2, "sp"));
+
+  const Partition all = Partition::simulated(8).grid({{"pp", 2}, {"dp", 2}, {"ep", 2}});
+  const ModelSpaces stages(
+      with_experts(placed({one_d(all.at("pp", 0)), one_d(all.at("pp", 1))}, {{"h.1", 1}}), "dp"),
+      letters_with_experts());
+  for (const int stage : {0, 1})
+    EXPECT_EQ(
+        stages.stages()->spaces(stage).stream("btc"),
+        Space(all.at("pp", stage), {Space::any, Space::any, kStream}).sharded(0, "dp").sharded(0, "ep"));
+}
+
+/// Inside of experts: else workers along tp would all compute the same.
+TEST(ExpertLayouts, ShardInnerWidthsOverTensorParallelism) {
+  const Partition mesh = Partition::world().grid({{"ep", 1}, {"tp", Runtime::size()}});
+  SparseModel model(ModelSpaces(spaces::one_d(mesh), letters_with_experts()));
+  int found = 0;
+  for (const Parameter& each : model.parameters()) {
+    const bool in = each.name().ends_with("w1.weight") || each.name().ends_with("w3.weight");
+    if (!in && !each.name().ends_with("w2.weight")) continue;
+    ++found;
+    EXPECT_EQ(each.space().local_shape()[in ? 0 : 1],
+              Split::balanced(7, Runtime::size())[Runtime::rank()].size())
+        << each.name();
+  }
+  EXPECT_EQ(found, 2 * 3 * kExperts);
 }
 
 TEST(ExpertLayouts, SayWhatDoesNotFit) {

@@ -12,6 +12,7 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/experts/experts.h"
+#include "riesz/nn/freeze.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -65,12 +66,37 @@ TEST(Experts, SendWhatTheRoutingSays) {
   EXPECT_EQ(Counters::instance().total().messages, to + from);
 }
 
+/// So backward ends behind them, on every worker: it has nothing to send.
+TEST(Experts, ThatAreFrozenMakeAConstantOfConstants) {
+  const Partition mesh = Partition::world().grid({{"ep", Runtime::size()}});
+  const Space X = Space(mesh, {2 * mesh.size(), kLength, kWidth}).sharded(0, "ep");
+  const Space L = Space(mesh, {2 * mesh.size(), kLength, 3}).sharded(0, "ep");
+  for (const bool frozen : {true, false}) {
+    Experts layer("experts", X, {"ep"}, {.experts = 3, .inner = 4});
+    layer.initialise(kSeed, at::kDouble);
+    if (frozen)
+      layer.freeze();
+    else
+      freeze_all_but(layer, {"experts.0.w2.weight"});
+    TopKGate gate("gate", mesh, 3, {.k = 2});
+    const Chain chain;
+    const at::Tensor before = Chain::current()->token();
+    const Routing routing = gate(constant(distribute(L, draws(L.shape(), 3))));
+    const Vector y = layer(constant(distribute(X, draws(X.shape(), 4))), routing);
+    EXPECT_EQ(y.is_constant(), frozen);
+    EXPECT_EQ(y.local().requires_grad(), !frozen);
+    EXPECT_EQ(Chain::current()->token().is_same(before), frozen || mesh.size() == 1);  // one sends nothing
+    EXPECT_FALSE(layer(leaf(X, draws(X.shape(), 4)), routing).is_constant());
+  }
+}
+
 TEST(Experts, RefuseWhatDoesNotFit) {
   const Partition world = Partition::world();
   const Space X(world, {4, 3, kWidth});
   EXPECT_ERROR(Experts("experts", X, {"world", {"world"}}, {.inner = 4}), "axis world is given both");
   EXPECT_ERROR(Experts("experts", X, {"world"}, {.experts = 0, .inner = 4}), "0 experts");
   EXPECT_ERROR(Experts("experts", Space(world, {kWidth}), {"world"}, {.inner = 4}), "tokens of (…, width)");
+  EXPECT_ERROR(Experts("experts", X, {"world"}, {.inner = 4, .up_bias = "bias"}), "gated and have a bias");
   if (world.size() == 1) return;
   Experts layer("experts", X, {"world"}, {.experts = 3, .inner = 4});
   layer.initialise(kSeed, at::kDouble);

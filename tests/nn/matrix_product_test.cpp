@@ -33,6 +33,7 @@ namespace {
 using detail::add_matrix_product;
 using detail::Factor;
 using detail::matrix_product;
+using detail::write_matrix_product;
 
 at::Tensor integers(std::int64_t m, std::int64_t n, std::int64_t most = 4) {
   return at::randint(-most, most + 1, {m, n}, at::TensorOptions().dtype(at::kFloat));
@@ -92,6 +93,22 @@ TEST(MatrixProduct, IsThatOfMatricesHoweverTheyLie) {
             EXPECT_TRUE(c.equal(before.add(product))) << "added: " << m << " x " << k << " x " << n;
           }
         }
+      }
+    }
+  }
+}
+
+TEST(MatrixProduct, IsWrittenWhereItIsTold) {
+  at::manual_seed(1);
+  for (const auto& [m, k, n] : kSizes) {
+    const at::Tensor a = integers(m, k, 4000), b = integers(k, n);
+    for (const Factor& left : factors(a)) {
+      for (const Factor& right : factors(b)) {
+        at::Tensor c = at::full({m + 2, n}, std::numeric_limits<float>::quiet_NaN());
+        at::Tensor rows = c.narrow(0, 1, m);
+        write_matrix_product(left, right, rows);
+        EXPECT_TRUE(c.narrow(0, 1, m).equal(exact(a, b))) << m << " x " << k << " x " << n;
+        EXPECT_EQ(c.isnan().sum().item<std::int64_t>(), 2 * n);
       }
     }
   }

@@ -119,6 +119,12 @@ Gated gated(const Gate& gate, const at::Tensor& logits) {
   return found;
 }
 
+namespace {
+
+at::Tensor with_bias(const at::Tensor& y, const at::Tensor& bias) { return bias.defined() ? y + bias : y; }
+
+}  // namespace
+
 at::Tensor experts(const std::vector<Expert>& all, const at::Tensor& tokens, const Gated& routing) {
   std::vector<at::Tensor> results;
   for (std::int64_t n = 0; n < tokens.size(0); ++n) {
@@ -127,9 +133,10 @@ at::Tensor experts(const std::vector<Expert>& all, const at::Tensor& tokens, con
     for (std::size_t j = 0; j < mine.size(); ++j) {
       if (mine[j] < 0) continue;
       const Expert& e = all[static_cast<std::size_t>(mine[j])];
-      const at::Tensor up = at::linear(tokens[n], e.up);
+      const at::Tensor up = with_bias(at::linear(tokens[n], e.up), e.up_bias);
       const at::Tensor inner = e.gate.defined() ? at::silu(at::linear(tokens[n], e.gate)) * up : at::silu(up);
-      y = y + routing.gates[n][static_cast<std::int64_t>(j)] * at::linear(inner, e.down);
+      y = y +
+          routing.gates[n][static_cast<std::int64_t>(j)] * with_bias(at::linear(inner, e.down), e.down_bias);
     }
     results.push_back(y);
   }

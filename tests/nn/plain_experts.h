@@ -39,12 +39,13 @@ struct Gated {
 /// Of logits (N, E) of one micro-batch.
 Gated gated(const Gate& gate, const at::Tensor& logits);
 
-/// Weights by expert: gate and up (F, C), down (C, F).
+/// Weights by expert: gate and up (F, C), down (C, F); biases (F) and (C), or undefined.
 struct Expert {
-  at::Tensor gate, up, down;
+  at::Tensor gate, up, down, up_bias = {}, down_bias = {};
 };
 
 /// Tokens (N, C) → (N, C): Σ g·down(silu(gate x)·up x), token by token; without a gate down(silu(up x)).
+/// Biases are added to what up and down give.
 at::Tensor experts(const std::vector<Expert>& experts, const at::Tensor& tokens, const Gated& routing);
 
 }  // namespace riesz::plain

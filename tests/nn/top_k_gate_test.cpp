@@ -15,6 +15,7 @@
 
 #include "expect.h"
 #include "plain_experts.h"
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/experts/gate_balance.h"
@@ -165,6 +166,37 @@ TEST(TopKGate, DrawsNoiseByTheGlobalIndex) {
   });
 }
 
+/// The micro-batches of a step are one batch, in any order, and one that runs again counts once.
+TEST(TopKGate, KnowsHowItChoseInAStep) {
+  const GateOptions options{.k = 2, .drop = Drop::position, .capacity_factor = 0.6, .least_capacity = 1};
+  for_each_grid(Partition::world(), [&](const Partition& grid) {
+    TopKGate gate("gate", grid, kExperts, options);
+    const Space all(grid, {kRows + 2, kLength, kExperts});
+    const at::Tensor global = draws({kRows + 2, kLength, kExperts}, 5);
+    const auto call = [&](bool training, std::int64_t step, std::int64_t first, std::int64_t rows) {
+      const ContextScope scope({.training = training, .step = step, .first_row = first, .rows = kRows + 2});
+      const Space L = logits_on(grid).with_shape({rows, kLength, kExperts});
+      return gate(distribute(L, global.narrow(0, first, rows))).statistics;
+    };
+    EXPECT_FALSE(gate.statistics_of(3));
+    const GateStatistics second = call(true, 3, 2, kRows), first = call(true, 3, 0, 2);
+    call(true, 3, 2, kRows);
+    call(false, 3, 0, kRows);  // a measurement
+    const GateStatistics step = *gate.statistics_of(3);
+    const double share = 2.0 / (kRows + 2);
+    const auto near = [&](const at::Tensor& is, const at::Tensor& a, const at::Tensor& b) {
+      EXPECT_TRUE(is.allclose(a * share + b * (1 - share), 1e-12, 1e-12));
+    };
+    near(step.load, first.load, second.load);
+    near(step.dropped, first.dropped, second.dropped);
+    near(step.entropy, first.entropy, second.entropy);
+    EXPECT_GT(step.dropped.item<double>(), 0);
+    call(true, 4, 0, 2);
+    EXPECT_FALSE(gate.statistics_of(3));
+    EXPECT_TRUE(gate.statistics_of(4)->load.equal(first.load));
+  });
+}
+
 TEST(TopKGate, MovesItsBiasTowardsAnEvenLoad) {
   for_each_grid(Partition::world(), [](const Partition& grid) {
     const GateOptions options{.k = 2, .score = Score::sigmoid, .bias_rate = 0.25};
@@ -252,6 +284,21 @@ TEST(TopKGate, RefusesWhatDoesNotFit) {
   }
   TopKGate noisy("gate", world, 3, {.noise = 1});
   EXPECT_ERROR(noisy(Vector(Space(world, {2, 3}), at::zeros({2, 3}))), "noise", "in no context");
+}
+
+/// Logits that a space says are alike, and are not, would send tokens to other experts on each worker.
+TEST(TopKGate, ComparesChoicesWhereLogitsAreAlike) {
+  const Partition world = Partition::world();
+  if (world.size() == 1) return;
+  const Space L(world, {2, 3});
+  const at::Tensor logits = at::zeros(L.local_shape(), at::kDouble);
+  TopKGate gate("gate", world, 3);
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
+  EXPECT_NO_THROW(gate(Vector(L, logits)));
+  logits[1][world.rank() % 2] = 1;  // the first or the second one is chosen first
+  EXPECT_ERROR(gate(Vector(L, logits)), "the choice of experts of gate gate", "(1, 0)");
+  set_consistency_checks(before);
 }
 
 }  // namespace

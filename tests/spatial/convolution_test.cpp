@@ -66,7 +66,7 @@ TEST(Convolution, IsTorchsOnEveryGrid) {
 }
 
 TEST(Convolution, IsTorchsInRandomConfigurations) {
-  constexpr std::uint64_t kCases = 200;
+  constexpr std::uint64_t kCases = 100;
   for (std::uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const ConvCase c = random_conv_case(seed);

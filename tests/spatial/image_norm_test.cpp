@@ -3,6 +3,7 @@
 // Norms of images that lie in any way, against torch's on global tensors: values, gradients, running moments.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/instance_norm.h>
 #include <ATen/ops/ones.h>
@@ -85,6 +86,26 @@ TEST(BatchNorm, IsTorchsOnEveryGridAndKeepsTorchsMoments) {
   });
 }
 
+TEST(BatchNorm, WithoutMomentumKeepsTheMeansOfAllBatches) {
+  const at::NoGradGuard no_gradient;
+  const Space X = Space(Partition::world(), {4, 3, 5}).sharded(2, "world");
+  BatchNorm layer("norm", X, {.momentum = std::nullopt});
+  layer.initialise(5, at::kFloat);
+  const Parameter batches = layer.parameters()[4];
+  EXPECT_EQ(batches.name(), "norm.num_batches_tracked");
+  EXPECT_EQ(batches.type(), at::kLong);
+  const at::Tensor mean = at::zeros({3}), variance = at::ones({3});
+  for (const int batch : {1, 2, 3}) {
+    const ContextScope scope({.training = true});
+    const at::Tensor global = draws(X.shape(), static_cast<std::uint64_t>(batch)).to(at::kFloat);
+    layer(distribute(X, global));
+    at::batch_norm(global, {}, {}, mean, variance, true, 1.0 / batch, 1e-5, false);
+    EXPECT_TRUE(means(layer.parameters()[2].get(), mean, 1e-6));
+    EXPECT_TRUE(means(layer.parameters()[3].get(), variance, 1e-6));
+    EXPECT_TRUE(means(batches.get(), at::full({}, batch, at::kLong), 0));
+  }
+}
+
 TEST(BatchNorm, MovesItsMomentsOnceWhereItRunsAgain) {
   const Space X = Space(Partition::world(), {4, 3, 5}).sharded(2, "world");
   std::vector<at::Tensor> moments;
@@ -98,6 +119,7 @@ TEST(BatchNorm, MovesItsMomentsOnceWhereItRunsAgain) {
     const Vector y = layer(x);
     pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
     moments.push_back(layer.parameters()[3].get().local());
+    EXPECT_EQ(layer.parameters()[4].get().local().item<std::int64_t>(), 1);
   }
   EXPECT_TRUE(is_close(moments[0], moments[1], 0));
 }

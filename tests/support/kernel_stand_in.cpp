@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/testing/kernel_stand_in.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "riesz/nn/kernels/device_lists.h"
 #include "riesz/nn/kernels/rows.h"
 #include "riesz/nn/pointwise/formula_of_element.h"
+#include "riesz/testing/block_stand_in.h"
 #include "riesz/testing/pretend_device/device_memory.h"
 #include "riesz/testing/pretend_device/stream.h"
 
@@ -31,6 +33,17 @@ std::map<std::string, std::int64_t> counts;
 void count(const std::string& name) {
   const std::lock_guard lock(counts_mutex);
   ++counts[name];
+}
+
+std::atomic<bool> by_blocks = false;
+
+/// Rows one after another, as a GPU has them one beside another.
+template <typename Kernel>
+void run_rows(const Kernel& kernel, std::int64_t rows, std::int64_t elements, bool as_blocks) {
+  if (!as_blocks) return detail::for_each_row(rows, elements, kernel);
+  for (std::int64_t row = 0; row < rows; ++row)
+    run_block(cuda::threads_of_row(elements), static_cast<std::uint64_t>(row),
+              [&] { kernel(cuda::Block{}, row); });
 }
 
 /// The kernel with the host's addresses in place of the device's, which are far from all other numbers in it.
@@ -58,12 +71,14 @@ constexpr bool is_of_elements = requires(const Kernel& kernel) {
 template <typename Kernel>
 const char* queue(const void* kernel, std::int64_t count, std::int64_t elements, void* stream) {
   testing::count(typeid(Kernel).name());
-  static_cast<pretend::Stream*>(stream)->add([here = with_host_addresses<Kernel>(kernel), count, elements] {
-    if constexpr (is_of_elements<Kernel>)
-      for (std::int64_t i = 0; i < count; ++i) here(i);
-    else
-      detail::for_each_row(count, elements, here);
-  });
+  const bool as_blocks = by_blocks;
+  static_cast<pretend::Stream*>(stream)->add(
+      [here = with_host_addresses<Kernel>(kernel), count, elements, as_blocks] {
+        if constexpr (is_of_elements<Kernel>)
+          for (std::int64_t i = 0; i < count; ++i) here(i);
+        else
+          run_rows(here, count, elements, as_blocks);
+      });
   return nullptr;
 }
 
@@ -124,6 +139,9 @@ KernelStandIn::KernelStandIn() {
 }
 
 KernelStandIn::~KernelStandIn() { set_kernel_library_for(at::DeviceType::PrivateUse1, nullptr); }
+
+RowsByBlocks::RowsByBlocks() { by_blocks = true; }
+RowsByBlocks::~RowsByBlocks() { by_blocks = false; }
 
 std::int64_t KernelStandIn::queued(const std::string& text) {
   const std::lock_guard lock(counts_mutex);

@@ -55,7 +55,7 @@ Result issued_alone(const std::vector<Call>& calls) {
   if (!alone.owns_lock())
     return refused(Result::invalid_usage,
                    concat(calls.front().function, ": another thread is calling the communicator"));
-  return issue(calls);
+  return calls.front().comm->blocks ? issue(calls) : issue_when_met(calls);
 }
 
 Result group_start() {
@@ -78,13 +78,16 @@ Result group_end() {
   std::vector<Call> calls = std::exchange(group.calls, {});
   const Result first = std::exchange(group.first, Result::success);
   if (first != Result::success) return first;
+  Result all = Result::success;
   while (!calls.empty()) {
     std::vector<Call> of_one, others;
     for (const Call& call : calls) (call.comm == calls.front().comm ? of_one : others).push_back(call);
-    if (const Result result = issued_alone(of_one); result != Result::success) return result;
+    const Result result = issued_alone(of_one);
+    if (result != Result::success) all = result;
+    if (result != Result::success && result != Result::in_progress) return result;
     calls = std::move(others);
   }
-  return Result::success;
+  return all;
 }
 
 /// The first call of this thread's group.
@@ -222,8 +225,8 @@ NcclStandIn::NcclStandIn() : state_(std::make_unique<State>()) {
 /// Its work waits no more, and is done before the memory of its messages goes.
 NcclStandIn::~NcclStandIn() {
   state_->stops = true;
-  pretend::each_stream([](c10::StreamId, pretend::Stream& each) { each.wait(each.last()); });
   for (std::thread& each : state_->threads) each.join();
+  pretend::each_stream([](c10::StreamId, pretend::Stream& each) { each.wait(each.last()); });
   the_state = nullptr;
 }
 

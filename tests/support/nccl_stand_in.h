@@ -20,7 +20,12 @@ namespace riesz::testing {
 ///   Count and type are the same at both ends. NCCL itself would hang, or give other values.
 /// - **One order of a communicator's collectives on all its ranks,** with one count, type and reduction.
 /// - **One order of a device's communicators on all ranks.** A device runs one group after another, of
-///   whatever communicator and stream: NCCL promises no room for two.
+///   whatever communicator and stream: NCCL promises no room for two. Beside it there is room for a group
+///   that moves single bytes, as one that connects.
+/// - **Two ranks meet in their first group.** Until the other has begun a group with the matching call,
+///   ncclGroupEnd is in progress, and the communicator takes no other call. So is the first of each
+///   collective on a communicator's ranks, unless NCCL_RUNTIME_CONNECT is 0. A communicator that blocks meets
+///   nobody.
 /// - **A call ends when its peers have theirs.** So a send waits for its receive, unless both are in one
 ///   group; and a communicator's calls run one after another, whatever their streams. What waits longer than
 ///   the standstill is an error that names the call and whom it waits for: NCCL would hang.
@@ -49,7 +54,8 @@ class NcclStandIn {
   std::vector<std::string> faults();
   /// While it is so, queued work does nothing and waits for nobody, as if all communicators were aborted.
   void abandon(bool all);
-  /// How many calls of a function were issued so far, such as "ncclSend".
+  /// How many calls of a function were issued so far, such as "ncclSend"; without those of groups that move
+  /// single bytes.
   int calls(const std::string& function) const;
 
   struct State;

@@ -103,6 +103,26 @@ TEST(JsonLines, SayWhatWasMeasured) {
             "\"seconds\": 2}\n");
 }
 
+/// The CSV does not have it, so a record that goes on takes it from the other file.
+TEST(JsonLines, SayHowExpertsWereChosen) {
+  Row row{1, 0.5, 0.25, 0.001, 2, 100, 1.5};
+  row.experts = ExpertRow{1.5, 0.25, 1.0};
+  EXPECT_EQ(json_lines().of({row}),
+            "{\"step\": 1, \"loss\": 0.5, \"held_out_loss\": 0.25, \"learning_rate\": 0.001, "
+            "\"gradient_norm\": 2, \"rate\": 100, \"seconds\": 1.5, \"expert_load\": 1.5, \"dropped\": 0.25, "
+            "\"gate_entropy\": 1}\n");
+  const TemporaryFolder folder;
+  folder.write("loss.csv", csv_format().of({row}));
+  folder.write("metrics.jsonl", json_lines().of({row}));
+  const ReadHistory read = read_history(folder.path() / "loss.csv", folder.path() / "metrics.jsonl", 1);
+  EXPECT_EQ(read.rows, std::vector<Row>{row});
+  EXPECT_TRUE(read.notes.empty());
+  folder.write("metrics.jsonl", "damaged");
+  row.experts.reset();
+  EXPECT_EQ(read_history(folder.path() / "loss.csv", folder.path() / "metrics.jsonl", 1).rows,
+            std::vector<Row>{row});
+}
+
 TEST(RowFile, HasEachRowAtOnce) {
   const TemporaryFolder folder;
   folder.write("loss.csv", "of an older run\n");

@@ -32,12 +32,20 @@ TEST(LayoutWord, IsTakenFromAFileAndFromTheCommandLine) {
 
   EXPECT_ERROR(load("layout = \"dp2.x2\"", {}),
                "my_run.toml: layout is \"dp2.x2\", where \"x2\" is no extent");
-  EXPECT_ERROR(load("", {"layout=dp2.ep4"}), "where \"ep4\" is of the axis ep, which is not there yet");
-  EXPECT_ERROR(load("", {"layout=space2x2"}),
-               "where \"space2x2\" is of the axis space, which is not there yet");
+  EXPECT_EQ(load("", {"layout=dp2.ep4"}).layout.ep, 4);
+  const Config of_space = load("layout = \"dp2.space4x2\"", {});
+  EXPECT_EQ(of_space.layout.space, (std::vector<std::int64_t>{4, 2}));
+  EXPECT_EQ(load("", {"layout.space=[2, 3]"}).layout.space, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(load("", {"layout.space=2,3"}).layout.space, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(value_text(*find_key("layout.space"), of_space), "[4, 2]");
   for (const char* wrong :
-       {"layout=", "layout=dp", "layout=dp0", "layout=dp2x2", "layout=dp2.", "layout=.dp2"})
-    EXPECT_ERROR(load("", {wrong}), "it must be axes (pp, dp, sp, tp) with their extents, such as dp2.tp4");
+       {"layout.space=[2, 0]", "layout.space=[]", "layout.space=[2, \"a\"]", "layout.space=2x2"})
+    EXPECT_ERROR(load("", {wrong}), "layout.space is ", "it must be a list of integers, each 1 or more");
+  for (const char* wrong :
+       {"layout=", "layout=dp", "layout=dp0", "layout=dp2x2", "layout=dp2.", "layout=.dp2", "layout=space2",
+        "layout=space2x2x2", "layout=space2x0", "layout=space2x"})
+    EXPECT_ERROR(load("", {wrong}),
+                 "it must be axes (pp, dp, ep, space, sp, tp) with their extents, such as dp2.tp4");
 }
 
 TEST(EarlierKeys, AreRefusedWithTheirNewNames) {

@@ -13,6 +13,8 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/module.h"
+#include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/reduce.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
@@ -92,6 +94,18 @@ TEST(HeldOutLoss, IsTheMeanOverAllTargetsThatCount) {
     EXPECT_NEAR(held_out_loss(small.model(), task, task.held_out(), 1000), expected, 1e-12);
     EXPECT_GT(std::abs(held_out_loss(small.model(), task, 3, 7) - expected), 1e-6);
   });
+}
+
+/// Such as the loss that balances experts: it is no loss of the text.
+TEST(HeldOutLoss, LeavesOutTheModelsOwnLoss) {
+  const AdderTask task(SmallGpt::one_digit());
+  SmallGpt small(Runtime::size(), 1);
+  Learner model = small.model();
+  model.logits = [&](const Vector& x) -> Predictions {
+    const Vector logits = small.gpt(x);
+    return {logits, mean(square(logits), {}, {.all_reduce = true})};
+  };
+  EXPECT_EQ(held_out_loss(model, task, 10, 10), held_out_loss(small.model(), task, 10, 10));
 }
 
 /// How many rows each call of a model has.

@@ -43,6 +43,17 @@ TEST(Progress, TellsStepLossSpeedAndTimeLeft) {
             "step 4/4  loss 0.25  held out 0.75  1,234 tokens/s  took 40 s\n");
 }
 
+TEST(Progress, TellsHowExpertsWereChosen) {
+  Row row{1, 0.5, std::nullopt, 0, 0, 1234, 10};
+  row.experts = ExpertRow{1.5, 0.125, 1.0625};
+  std::ostringstream wide, narrow;
+  Progress(wide, Screen::log, 1, "token").update(row);
+  Progress(narrow, Screen::terminal, 1, "token", Progress::steady_seconds, [] { return 60; }).update(row);
+  EXPECT_EQ(wide.str(),
+            "step 1/1  loss 0.5  load 1.5  dropped 12 %  entropy 1.06  1,234 tokens/s  took 10 s\n");
+  EXPECT_THAT(narrow.str(), HasSubstr("\rstep 1/1  loss 0.5  1,234 tokens/s  took 10 s"));
+}
+
 /// The rows of an earlier run, on other machines, say nothing of how long the rest takes.
 TEST(Progress, TellsTimeLeftByTheStepsThatItHasSeen) {
   std::ostringstream out;

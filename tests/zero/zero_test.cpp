@@ -351,7 +351,7 @@ TEST(Zero, SumsOverAxesThatThereAre) {
   };
   const int p = Runtime::size();
   const Parameter on_data = placed({{"data", p}, {"tp", 1}});
-  EXPECT_ERROR(Zero({on_data}, {.stage = 1}), "has neither an axis dp nor sp", "(data=", "ZeroOptions::axes");
+  EXPECT_ERROR(Zero({on_data}, {.stage = 1}), "has no axis dp, ep or sp", "(data=", "ZeroOptions::axes");
   EXPECT_ERROR(Zero({on_data}, {.axes = {"data", "dp"}}), "there is no axis dp on the grid (data=");
   const Zero named({on_data}, {.stage = 3, .axes = {"data"}});
   EXPECT_EQ(named.holdings().parameters, 4 * piece(12));

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/comm/nccl/communicators.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/core/DeviceGuard.h>
+#include <c10/core/Event.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
@@ -22,11 +26,18 @@ constexpr std::chrono::microseconds kSoon(100);
 constexpr std::chrono::milliseconds kIdle(1);
 /// A round that takes longer is asked after, and again so often.
 constexpr std::chrono::milliseconds kAsk(200);
+/// So long at most a report takes.
+constexpr std::chrono::milliseconds kReport(400);
 
 std::vector<int> others_of(const std::vector<int>& team) {
   std::vector<int> others = team;
   std::erase(others, Runtime::rank());
   return others;
+}
+
+/// Another than the transport's: streams of one priority are given out in turn.
+c10::Stream connecting_stream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, /*isHighPriority=*/true);
 }
 
 }  // namespace
@@ -39,6 +50,8 @@ Communicators::Communicators(const Functions& functions, at::Device device, int 
     : functions_(functions),
       device_(device),
       max_communicators_(max_communicators),
+      stream_(connecting_stream(device)),
+      bytes_(at::empty({Runtime::size() + 1}, at::device(device).dtype(at::kByte))),
       thread_(start_thread([this] { run(); })) {}
 
 Communicators::~Communicators() {
@@ -131,7 +144,44 @@ void Communicators::begin(const std::shared_ptr<TeamCommunicator>& communicator,
                                 communicator->position_of(Runtime::rank()), /*blocking=*/0);
   if (result != Result::success && result != Result::in_progress)
     end(functions_.get_last_error(communicator->comm));
+  {
+    const std::lock_guard comms(comms_mutex_);
+    comms_.push_back(communicator->comm);
+  }
   making_.push_back(communicator);
+}
+
+/// With the lock: the team has the turns of all its members before this one.
+void Communicators::take_turn(const Key& team) {
+  turns_.push_back(team);
+  if (turns_.size() == 1) pass_turn();
+}
+
+/// With the lock: on behalf of the team that now has this process's turn.
+void Communicators::pass_turn() {
+  const Key& team = turns_.front();
+  const auto next = std::upper_bound(team.begin(), team.end(), Runtime::rank());
+  if (next != team.end()) return control_.send(*next, {Kind::turn, team});
+  to_others(team, {Kind::connect, team});
+  communicator_of(team)->has_turn = true;
+}
+
+/// With the lock: a byte to each other member, and one from it.
+void Communicators::connect(TeamCommunicator& communicator) {
+  communicator.state = CommunicatorState::connecting;
+  auto* const bytes = static_cast<char*>(bytes_.data_ptr());
+  const auto check = [&](Result result) {
+    if (result != Result::success && result != Result::in_progress)
+      end(functions_.get_last_error(communicator.comm));
+  };
+  check(functions_.group_start());
+  for (const int rank : others_of(communicator.team)) {
+    const int peer = communicator.position_of(rank);
+    void* const queue = stream_.native_handle();
+    check(functions_.send(bytes + Runtime::size(), 1, Type::uint8, peer, communicator.comm, queue));
+    check(functions_.recv(bytes + rank, 1, Type::uint8, peer, communicator.comm, queue));
+  }
+  check(functions_.group_end());
 }
 
 void Communicators::read(const ControlChannel::Received& received) {
@@ -157,6 +207,12 @@ void Communicators::read(const ControlChannel::Received& received) {
       if (std::exchange(communicator.has_place, false)) --places_;
       communicator.state = CommunicatorState::staged;
       break;
+    case Kind::turn:
+      take_turn(message.team);
+      break;
+    case Kind::connect:
+      communicator.has_turn = true;
+      break;
     case Kind::counts: {
       const auto at = static_cast<std::size_t>(communicator.position_of(from));
       control_.send(from, {Kind::issued, message.team, {}, communicator.sent[at], communicator.received[at]});
@@ -168,15 +224,40 @@ void Communicators::read(const ControlChannel::Received& received) {
   }
 }
 
+/// With the lock: takes its making one step further, if the library is ready for it. True once all is done.
+bool Communicators::is_made(TeamCommunicator& communicator) {
+  if (communicator.state == CommunicatorState::ready) {
+    if (!connected_()) return false;
+    turns_.pop_front();
+    if (!turns_.empty()) pass_turn();
+    return true;
+  }
+  Result state = Result::success;
+  const Result asked = functions_.comm_get_async_error(communicator.comm, &state);
+  if (asked != Result::success || (state != Result::success && state != Result::in_progress))
+    end(functions_.get_last_error(communicator.comm));
+  if (state == Result::in_progress) return false;
+  if (communicator.team.size() == 1) {
+    communicator.state = CommunicatorState::ready;
+    return true;
+  }
+  if (communicator.state == CommunicatorState::connecting) {
+    const auto last = std::make_shared<c10::Event>(device_.type());
+    last->record(stream_);
+    connected_ = [last] { return last->query(); };
+    communicator.state = CommunicatorState::ready;  // the bytes may still be on their way
+    return false;
+  }
+  const bool is_first = communicator.team.front() == Runtime::rank();
+  if (is_first && !std::exchange(communicator.has_asked_for_turn, true)) take_turn(communicator.team);
+  if (communicator.has_turn) connect(communicator);
+  return false;
+}
+
 void Communicators::look_at_made() {
   const std::lock_guard lock(mutex_);
   std::erase_if(making_, [this](const std::shared_ptr<TeamCommunicator>& communicator) {
-    Result state = Result::success;
-    const Result asked = functions_.comm_get_async_error(communicator->comm, &state);
-    if (asked != Result::success || (state != Result::success && state != Result::in_progress))
-      end(functions_.get_last_error(communicator->comm));
-    if (state == Result::success) communicator->state = CommunicatorState::ready;
-    return state == Result::success;
+    return is_made(*communicator);
   });
 }
 
@@ -218,7 +299,8 @@ void Communicators::look_at_queued() {
     first = &queued_.front();  // which only this thread takes away
   }
   const auto now = std::chrono::steady_clock::now();
-  if (!wait_) {
+  // Until then the device computes, and waits for nobody.
+  if (!wait_ && first->begun()) {
     wait_.emplace(first->operation);
     asked_ = now;
     issued_.clear();
@@ -226,26 +308,41 @@ void Communicators::look_at_queued() {
   if (now - asked_ < kAsk) return;
   asked_ = now;
   end_if_failed(*first);
+  if (!wait_) return;
   wait_->look(late(*first));
   for (const auto& [peer, needed] : first->needs)
     control_.send(peer, {Kind::counts, first->communicator->team});
 }
 
-void Communicators::settle(Comm comm, Result result, const char* call) const {
-  while (result == Result::in_progress) {
-    std::this_thread::yield();
-    RIESZ_CHECK(functions_.comm_get_async_error(comm, &result) == Result::success, functions_.name, ": ",
-                call);
-  }
+void Communicators::settle(const Queued& round, Result result, const char* call) const {
+  const Comm comm = round.communicator->comm;
+  const auto settled = [&] {
+    const Result asked = functions_.comm_get_async_error(comm, &result);
+    if (asked != Result::success) result = asked;
+    return result != Result::in_progress;
+  };
+  const auto peers = [&] {
+    std::vector<int> ranks;
+    for (const auto& each : round.needs) ranks.push_back(each.first);
+    return ranks;
+  };
+  if (result == Result::in_progress) wait_here(concat(round.operation, ", in ", call), settled, peers);
   RIESZ_CHECK(result == Result::success, functions_.name, ": ", call, ": ",
               functions_.get_error_string(result), ": ", functions_.get_last_error(comm));
 }
 
-/// From the thread: aborts what the device waits for, so that the process can end, and ends the job.
+/// With the lock or without: ends the job. It aborts all communicators, so that no kernel keeps the process.
+/// The report comes first, for an abort may wait, and the peers report it as an error of theirs.
 void Communicators::end(const std::string& what) {
-  for (const auto& [team, communicator] : all_) {
-    if (communicator->comm != nullptr) functions_.comm_abort(communicator->comm);
-  }
+  start_thread([this] {
+    std::vector<Comm> comms;
+    {
+      const std::lock_guard lock(comms_mutex_);
+      comms = comms_;
+    }
+    std::this_thread::sleep_for(kReport);
+    for (Comm each : comms) functions_.comm_abort(each);
+  }).detach();
   end_job(concat("[rank ", Runtime::rank(), " of ", Runtime::size(), "] ", functions_.name, ": ", what));
 }
 
@@ -256,10 +353,10 @@ void Communicators::run() try {
     while (const std::optional<ControlChannel::Received> received = control_.take()) read(*received);
     look_at_made();
     look_at_queued();
-    bool busy = !making_.empty();
+    bool busy = true;
     {
       const std::lock_guard lock(mutex_);
-      busy = busy || !queued_.empty();
+      busy = !making_.empty() || !queued_.empty() || !turns_.empty();
     }
     if (ends_ && !busy) return;
     std::this_thread::sleep_for(busy ? std::chrono::microseconds(kSoon) : kIdle);

@@ -14,17 +14,19 @@
 
 namespace riesz::nccl {
 
-/// A control message: what the hosts of a team tell each other about its communicator.
+/// A control message: what the processes of a team tell each other about its communicator.
 struct ControlMessage {
   enum class Kind : std::int32_t {
-    want,    ///< to the team's first member: one is needed
-    ask,     ///< from it: have you room for one?
-    yes,     ///< to it: a place is kept
-    no,      ///< to it: there is no room
-    make,    ///< from it: make one with this id
-    stage,   ///< from it: there is none, messages go through host memory
-    counts,  ///< how many of our messages have you issued?
-    issued,  ///< the answer: to you, and from you
+    want,     ///< to the team's first member: one is needed
+    ask,      ///< from it: have you room for one?
+    yes,      ///< to it: a place is kept
+    no,       ///< to it: there is no room
+    make,     ///< from it: make one with this id
+    stage,    ///< from it: there is none, messages go through host memory
+    turn,     ///< to the next member: this team has the turns of all members before you; take yours
+    connect,  ///< from the last member: it has those of all
+    counts,   ///< how many of our messages have you issued?
+    issued,   ///< the answer: to you, and from you
   };
 
   Kind kind;

@@ -73,7 +73,7 @@ struct Functions {
   Result (*reduce_scatter)(const void* from, void* to, std::size_t receive_count, Type type,
                            Reduction reduction, Comm comm, Stream stream);
 
-  /// What tells a device from all others of its host, such as the address of its bus. Not NCCL's.
+  /// What tells a device from all others of its host, such as its PCI address. Not NCCL's.
   std::string (*identity)(at::Device device);
 };
 

@@ -27,10 +27,10 @@
 namespace riesz {
 namespace {
 
-constexpr std::size_t kIdentity = 400;  // a host's name, its start and a device's identity
+constexpr std::size_t kIdentity = 400;  // a host's name, its boot id and a device's identity
 
-/// A number that a host has since it was started. Two hosts may have one name.
-std::string start_of_this_host() {
+/// The boot id: a number that a host has since it was started. Two hosts may have one name.
+std::string boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string number;
   std::getline(file, number);
@@ -42,8 +42,7 @@ std::vector<std::string> identities(const nccl::Functions& functions, at::Device
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   std::array<char, kIdentity> mine{};
-  concat(static_cast<int>(device.type()), " ", host.data(), " ", start_of_this_host(), " ",
-         functions.identity(device))
+  concat(static_cast<int>(device.type()), " ", host.data(), " ", boot_id(), " ", functions.identity(device))
       .copy(mine.data(), mine.size() - 1);
   std::vector<std::array<char, kIdentity>> all(static_cast<std::size_t>(Runtime::size()));
   RIESZ_MPI(MPI_Allgather(mine.data(), static_cast<int>(kIdentity), MPI_CHAR, all.data(),
@@ -71,6 +70,39 @@ std::vector<int> ascending(const CallTeam& team) {
   std::vector<int> ranks = *team;
   std::sort(ranks.begin(), ranks.end());
   return ranks;
+}
+
+/// A group of this thread's calls. Whatever leaves it ends it: else later groups would be a part of it, and
+/// nothing would be launched.
+class Group {
+ public:
+  explicit Group(const nccl::Functions& functions) : functions_(functions) {}
+  ~Group() {
+    if (open_) functions_.group_end();
+  }
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+
+  nccl::Result begin() {
+    const nccl::Result result = functions_.group_start();
+    open_ = result == nccl::Result::success;
+    return result;
+  }
+  nccl::Result end() {
+    open_ = false;
+    return functions_.group_end();
+  }
+
+ private:
+  const nccl::Functions& functions_;
+  bool open_ = false;
+};
+
+/// NCCL connects for a collective at the first that needs it, which would wait for the other ranks' programs.
+/// So it is to connect for all of them when a communicator is made, unless the user has set something else.
+bool with_connections(bool collectives) {
+  if (collectives) setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
+  return collectives;
 }
 
 /// The numbers of which NCCL sees an element.
@@ -132,12 +164,18 @@ struct NcclTransport::Impl {
       : functions(given),
         device(on),
         compare(settings.compare),
-        collectives(settings.collectives),
+        collectives(with_connections(settings.collectives)),
         names(identities(given, on)),
         stream(c10::impl::VirtualGuardImpl(on.type()).getStreamFromGlobalPool(on, /*isHighPriority=*/true)),
         communicators(given, on, settings.max_communicators) {
     note_sharing(functions, names);
+    newest = this;
   }
+  ~Impl() {
+    if (newest == this) newest = nullptr;
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   /// Do two of these ranks share a device?
   bool shares(const std::vector<int>& team) const {
@@ -148,18 +186,33 @@ struct NcclTransport::Impl {
   }
 
   /// Queues calls of the team's communicator between what the current stream has now and what it gets next.
+  /// After one that has failed the peers' next calls would meet others of ours than theirs.
   template <typename Calls>
   void queue(const CallTeam& team, const std::string& operation, const Calls& calls) {
     const std::shared_ptr<nccl::TeamCommunicator> communicator = communicators.of(ascending(team), operation);
     const c10::DeviceGuard here(device);
     const std::lock_guard lock(mutex);
+    RIESZ_CHECK(failed.empty(), functions.name, ": ", operation, ": a call of ", failed,
+                " failed before, and workers may wait for it; end the program");
+    const auto begun = std::make_shared<c10::Event>(device.type());
     const auto done = std::make_shared<c10::Event>(device.type());
-    nccl::Queued round{communicator, operation, ++communicator->rounds, [done] { return done->query(); }, {}};
+    nccl::Queued round{communicator,
+                       operation,
+                       ++communicator->rounds,
+                       [begun] { return begun->query(); },
+                       [done] { return done->query(); },
+                       {}};
     const c10::Stream current = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
     c10::Event before(device.type());
     before.record(current);
     before.block(stream);
-    calls(*communicator, round);
+    begun->record(stream);
+    try {
+      calls(*communicator, round);
+    } catch (...) {
+      failed = operation;
+      throw;
+    }
     done->record(stream);
     done->block(current);
     communicators.watch(std::move(round));
@@ -170,8 +223,10 @@ struct NcclTransport::Impl {
   const bool compare, collectives;
   const std::vector<std::string> names;  // of devices, by rank
   const c10::Stream stream;
-  std::mutex mutex;  // one round is issued at a time
+  std::mutex mutex;    // one round is issued at a time
+  std::string failed;  // the operation whose call has failed
   nccl::Communicators communicators;
+  static inline const Impl* newest = nullptr;
 };
 
 NcclTransport::NcclTransport(const nccl::Functions& functions, at::Device device,
@@ -179,6 +234,10 @@ NcclTransport::NcclTransport(const nccl::Functions& functions, at::Device device
     : impl_(std::make_unique<Impl>(functions, device, settings)) {}
 
 NcclTransport::~NcclTransport() = default;
+
+bool NcclTransport::is_made(const nccl::Functions& functions, at::Device device) {
+  return Impl::newest != nullptr && &Impl::newest->functions == &functions && Impl::newest->device == device;
+}
 
 at::DeviceType NcclTransport::type() const { return impl_->device.type(); }
 
@@ -203,9 +262,10 @@ void NcclTransport::post(const CallTeam& team, const std::vector<Message>& sends
   void* const queue = impl_->stream.native_handle();
   impl_->queue(team, text, [&](nccl::TeamCommunicator& communicator, nccl::Queued& round) {
     const auto settle = [&](nccl::Result result, const char* call) {
-      impl_->communicators.settle(communicator.comm, result, call);
+      impl_->communicators.settle(round, result, call);
     };
-    settle(library.group_start(), "ncclGroupStart");
+    Group group(library);
+    settle(group.begin(), "ncclGroupStart");
     for (const Message& each : sends) {
       const int peer = communicator.position_of(each.peer);
       settle(library.send(each.span.first(), static_cast<std::size_t>(each.span.bytes()), nccl::Type::uint8,
@@ -220,7 +280,7 @@ void NcclTransport::post(const CallTeam& team, const std::vector<Message>& sends
              "ncclRecv");
       round.needs[each.peer].first = ++communicator.received[static_cast<std::size_t>(peer)];
     }
-    settle(library.group_end(), "ncclGroupEnd");
+    settle(group.end(), "ncclGroupEnd");
   });
 }
 
@@ -234,8 +294,13 @@ void NcclTransport::post(const CallTeam& team, LibraryCollective collective, con
   void* const queue = impl_->stream.native_handle();
   impl_->queue(team, operation, [&](nccl::TeamCommunicator& communicator, nccl::Queued& round) {
     const auto settle = [&](nccl::Result result, const char* call) {
-      impl_->communicators.settle(communicator.comm, result, call);
+      impl_->communicators.settle(round, result, call);
     };
+    // Each member needs all others, as if by a message both ways.
+    for (std::size_t i = 0; i < communicator.team.size(); ++i) {
+      if (communicator.team[i] == Runtime::rank()) continue;
+      round.needs[communicator.team[i]] = {++communicator.received[i], ++communicator.sent[i]};
+    }
     switch (collective) {
       case LibraryCollective::all_reduce:
         settle(library.all_reduce(from.first(), to.first(), count(to), numbers.type, nccl::Reduction::sum,
@@ -252,11 +317,6 @@ void NcclTransport::post(const CallTeam& team, LibraryCollective collective, con
                                       communicator.comm, queue),
                "ncclReduceScatter");
         break;
-    }
-    // Each member needs all others, as if by a message both ways.
-    for (std::size_t i = 0; i < communicator.team.size(); ++i) {
-      if (communicator.team[i] == Runtime::rank()) continue;
-      round.needs[communicator.team[i]] = {++communicator.received[i], ++communicator.sent[i]};
     }
   });
 }

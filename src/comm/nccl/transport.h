@@ -20,16 +20,20 @@ struct NcclSettings {
   static NcclSettings of_environment();
 };
 
-/// The transport by NCCL. A round is one group of sends and receives, in order, in one stream per process.
-/// The current stream waits for it. A team whose ranks share a device, or with a member at its limit, is
-/// staged. With `collectives` it has all-reduce, all-gather and reduce-scatter, for numbers that NCCL adds:
-/// all but Booleans. How it works: docs/internals/transports.md.
+/// The transport by NCCL. A round is one group of sends and receives. All rounds of a process run in the
+/// transport's own stream, in the order of their posts. A round begins after what the current stream has
+/// queued; the current stream then waits for it. A team whose ranks share a device, or with a member at its
+/// limit, is staged. With `collectives` it has all-reduce, all-gather and reduce-scatter, for numbers that
+/// NCCL adds: all but Booleans. After a call that fails no round is posted any more. How it works:
+/// docs/internals/transports.md.
 class NcclTransport final : public DeviceTransport {
  public:
   /// Collective over the job; each rank gives its own device. @throws Error, on all ranks, if their devices
   /// are of several types.
   NcclTransport(const nccl::Functions& functions, at::Device device, const NcclSettings& settings);
   ~NcclTransport() override;
+  /// Is there one of these functions and this device in the process?
+  static bool is_made(const nccl::Functions& functions, at::Device device);
   NcclTransport(const NcclTransport&) = delete;
   NcclTransport& operator=(const NcclTransport&) = delete;
 

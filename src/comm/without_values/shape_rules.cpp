@@ -125,6 +125,35 @@ void layer_norm_backward(Stack* stack, std::size_t n) {
   give(stack, n, std::move(gradients));
 }
 
+/// Of x and w, by stride, padding, dilation, and where it is transposed by the padding of y and the groups.
+void convolution(Stack* stack, std::size_t n) {
+  const at::Tensor x = tensor(*stack, n, 0), w = tensor(*stack, n, 1);
+  const auto list = [&](std::size_t i, std::int64_t dim) {
+    const auto numbers = argument(*stack, n, i).toIntVector();
+    return numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(dim)];
+  };
+  const bool transposed = argument(*stack, n, 6).toBool();
+  Sizes sizes{x.size(0), transposed ? w.size(1) * argument(*stack, n, 8).toInt() : w.size(0)};
+  for (std::int64_t dim = 0; dim + 2 < x.dim(); ++dim) {
+    const std::int64_t stride = list(3, dim), reach = list(5, dim) * (w.size(dim + 2) - 1) - 2 * list(4, dim);
+    sizes.push_back(transposed ? (x.size(dim + 2) - 1) * stride + reach + list(7, dim) + 1
+                               : (x.size(dim + 2) - reach - 1) / stride + 1);
+  }
+  give(stack, n, {made(sizes, x.scalar_type())});
+}
+
+/// Of x, the weight and the bias, where they are wanted.
+void convolution_backward(Stack* stack, std::size_t n) {
+  const at::Tensor gradient = tensor(*stack, n, 0);
+  const auto wanted = argument(*stack, n, n - 1).toBoolList();
+  std::vector<c10::IValue> gradients;
+  for (const std::size_t i : {0, 1})
+    gradients.emplace_back(
+        wanted.get(i) ? made(tensor(*stack, n, i + 1).sizes().vec(), gradient.scalar_type()) : at::Tensor());
+  gradients.emplace_back(wanted.get(2) ? made({gradient.size(1)}, gradient.scalar_type()) : at::Tensor());
+  give(stack, n, std::move(gradients));
+}
+
 }  // namespace
 
 ShapeRule shape_rule(const c10::FunctionSchema& schema) {
@@ -134,6 +163,8 @@ ShapeRule shape_rule(const c10::FunctionSchema& schema) {
       {{"aten::index_select", ""}, index_select},
       {{"aten::embedding_dense_backward", ""}, embedding_backward},
       {{"aten::_embedding_bag_forward_only", ""}, embedding_bag},
+      {{"aten::convolution", ""}, convolution},
+      {{"aten::convolution_backward", ""}, convolution_backward},
       {{"aten::where", "self"}, where},
       {{"aten::where", "self_out"}, pointwise_out<3>},
       {{"aten::relu", ""}, like_the_first},

@@ -33,6 +33,7 @@ struct Defaults {
   int resample;
   bool crops;
   std::vector<double> mean, deviation;
+  bool by_share = false;  ///< is size of what is cut out, a share `crop_pct` of what is resized?
 };
 
 /// Refuses what is not known, and what is not done.
@@ -46,6 +47,7 @@ void check_known(const JsonField& file) {
               "resample",
               "do_center_crop",
               "crop_size",
+              "crop_pct",
               "do_rescale",
               "rescale_factor",
               "do_normalize",
@@ -77,7 +79,10 @@ Defaults defaults_of(const JsonField& file) {
             true,
             {0.48145466, 0.4578275, 0.40821073},
             {0.26862954, 0.26130258, 0.27577711}};
-  file.refuse(concat("is of a ", type, "; there are ViTImageProcessor and CLIPImageProcessor here"));
+  if (type == "ConvNextImageProcessor" || type == "ConvNextFeatureExtractor")
+    return {{{"shortest_edge", 384}}, kBicubic, true, {0.5, 0.5, 0.5}, {0.5, 0.5, 0.5}, true};
+  file.refuse(concat("is of a ", type,
+                     "; there are ViTImageProcessor, CLIPImageProcessor and ConvNextImageProcessor here"));
 }
 
 std::int64_t pixels_of(const JsonField& field) { return field.integer(1, kMostPixels); }
@@ -126,10 +131,21 @@ void read_numbers(const JsonField& file, const Defaults& defaults, Preprocessing
   for (double& deviation : of.deviation) deviation /= scale;
 }
 
-void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form) {
-  if (!file.flag("do_resize", true)) file.refuse("has do_resize = false; images are always resized here");
-  const Json said = file.find("size") ? file["size"].value() : defaults.size;
-  const JsonField size(said, "preprocessor_config.json: size");
+/// As a ConvNextImageProcessor: below this size the middle is cut out of what is resized; else the whole is
+/// stretched.
+void read_shared_form(const JsonField& file, const JsonField& size, ImageForm& form) {
+  constexpr std::int64_t kStretched = 384;
+  if (size.value().is_object()) size.allow({"shortest_edge"});
+  form.size = pixels_of(size.value().is_object() ? size["shortest_edge"] : size);
+  form.stretched = form.size >= kStretched;
+  const auto share = file.find("crop_pct");
+  const double part = share ? share->number(0.1, 1) : 224.0 / 256;
+  form.resized =
+      form.stretched ? form.size : static_cast<std::int64_t>(static_cast<double>(form.size) / part);
+}
+
+void read_edges(const JsonField& file, const Defaults& defaults, const JsonField& size, ImageForm& form) {
+  const Json& said = size.value();
   const bool crops = file.flag("do_center_crop", defaults.crops);
   // A number alone means the shorter side to those processors that crop.
   const bool shorter =
@@ -145,6 +161,16 @@ void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form)
                      : square_of(crop ? *crop : JsonField(otherwise, "preprocessor_config.json: crop_size"));
   if (form.size > form.resized)
     file.refuse(concat("crops ", form.size, " pixels of ", form.resized, "; nothing is padded here"));
+}
+
+void read_form(const JsonField& file, const Defaults& defaults, ImageForm& form) {
+  if (!file.flag("do_resize", true)) file.refuse("has do_resize = false; images are always resized here");
+  const Json said = file.find("size") ? file["size"].value() : defaults.size;
+  const JsonField size(said, "preprocessor_config.json: size");
+  if (defaults.by_share)
+    read_shared_form(file, size, form);
+  else
+    read_edges(file, defaults, size, form);
   if (form.resized == form.size) form.resized = 0;
   const auto resample = file.find("resample");
   const std::int64_t filter = resample ? resample->integer(0, 5) : defaults.resample;

@@ -18,8 +18,9 @@ struct Preprocessing {
 };
 
 /// Reads the text of Hugging Face's preprocessor_config.json, for a model with this number of channels. The
-/// processor must be a ViTImageProcessor (the default) or a CLIPImageProcessor; missing keys have its
-/// defaults. Rescaling by another factor than 1/255, or none, becomes part of mean and deviation. Local.
+/// processor must be a ViTImageProcessor (the default), a CLIPImageProcessor or a ConvNextImageProcessor;
+/// missing keys have its defaults. Rescaling by another factor than 1/255, or none, becomes part of mean and
+/// deviation. Local.
 /// @throws Error naming a key that is unknown or asks for something unsupported.
 Preprocessing preprocessing_of(const std::string& preprocessor_config_json, std::int64_t channels);
 

@@ -58,15 +58,19 @@ at::Tensor inner_product(const at::Tensor& rows, const at::Tensor& weight) {
   return operation.call(rows, weight, std::nullopt, "none", Scalars(), "");
 }
 
+std::optional<at::Tensor> of_one_row(const at::Tensor& a, const at::Tensor& b) {
+  if (a.size(0) != 1) return {};
+  const std::array shape{std::int64_t{1}, b.size(1)};
+  if (is_row_product(a, b)) return row_product(a, b, Weights::in_columns, shape);
+  if (is_row_product(a, b.t())) return row_product(a, b.t(), Weights::in_rows, shape);
+  return {};
+}
+
 }  // namespace
 
 at::Tensor matrix_product(const Factor& a, const Factor& b) {
   const at::Tensor given = a.matrix(), by = b.matrix();
-  if (given.size(0) == 1) {
-    const std::array shape{std::int64_t{1}, by.size(1)};
-    if (is_row_product(given, by)) return row_product(given, by, Weights::in_columns, shape);
-    if (is_row_product(given, by.t())) return row_product(given, by.t(), Weights::in_rows, shape);
-  }
+  if (const std::optional<at::Tensor> row = of_one_row(given, by)) return *row;
   if (!by_onednn(given, by)) return at::mm(given, by);
   const at::Tensor left = in_rows(a).matrix();
   const at::Tensor right = in_rows(b).matrix();
@@ -74,6 +78,16 @@ at::Tensor matrix_product(const Factor& a, const Factor& b) {
   at::Tensor c = at::empty({left.size(0), right.size(1)}, left.options());
   at::native::mkldnn_matmul(left, right, c, 0, 1);
   return c;
+}
+
+void write_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {
+  const at::Tensor given = a.matrix(), by = b.matrix();
+  if (const std::optional<at::Tensor> row = of_one_row(given, by))
+    c.copy_(*row);
+  else if (by_onednn(given, by))
+    at::native::mkldnn_matmul(in_rows(a).matrix(), in_rows(b).matrix(), c, 0, 1);
+  else
+    at::mm_out(c, given, by);
 }
 
 void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {

@@ -22,6 +22,9 @@ struct Factor {
 /// copy of what is not stored in rows.
 at::Tensor matrix_product(const Factor& a, const Factor& b);
 
+/// c = a·b, in the same way, for c in rows one after another.
+void write_matrix_product(const Factor& a, const Factor& b, at::Tensor& c);
+
 /// c += a·b, in the same way, for c in rows one after another.
 void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c);
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "riesz/comm/host_value.h"
+#include "riesz/comm/simulation.h"
 #include "riesz/nn/vectors/to_space.h"
 
 namespace riesz::detail {
@@ -56,6 +57,19 @@ void each_choice(const TokenRuns& tokens, Choices& choices, const Function& f) {
   }
 }
 
+/// Of all workers in a simulation: `choices_of` spreads their choices evenly over the experts.
+RowCounts simulated_counts(const TokenRuns& tokens, const Table& table) {
+  RowCounts all;
+  for (const auto& runs : tokens.runs) {
+    all.emplace_back(table.numbers.size(), 0);
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      const std::int64_t begin = runs[run].local * table.k, end = begin + runs[run].count * table.k;
+      for (std::int64_t i = begin; i < end; ++i) ++all.back()[table.at(run, i % table.k, i % table.experts)];
+    }
+  }
+  return all;
+}
+
 /// A space in which all workers have all of x.
 Space of_all(Space X, const TokenRuns& tokens) {
   for (const std::string& axis : tokens.axes) X = X.replicated(axis);
@@ -69,8 +83,9 @@ RowCounts drop_by_position(const Partition& partition, const TokenRuns& tokens, 
   Table room(tokens.most(), choices.k, experts);  // at first all of this worker's choices
   each_choice(tokens, choices,
               [&](std::size_t run, std::int64_t j, std::int64_t e) { ++room.numbers[room.at(run, j, e)]; });
-  const RowCounts all =
+  RowCounts all =
       tokens.axes.empty() ? RowCounts{room.numbers} : all_row_counts(partition, tokens.axes, room.numbers);
+  if (Simulation::running()) all = simulated_counts(tokens, room);
   RowCounts kept(all.size(), Counts(static_cast<std::size_t>(experts), 0));
   Counts before(static_cast<std::size_t>(experts), 0);
   const std::vector<PlacedRun> placed = in_order(tokens);

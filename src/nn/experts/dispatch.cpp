@@ -88,6 +88,22 @@ Counts rows_of(const Space& X, const std::string& axis) {
   return rows;
 }
 
+/// The choices of so many tokens in a simulation.
+Choices spread_evenly(std::int64_t tokens, std::int64_t k, std::int64_t experts) {
+  Choices choices{Counts(static_cast<std::size_t>(tokens * k)), k};
+  for (std::size_t i = 0; i < choices.experts.size(); ++i)
+    choices.experts[i] = static_cast<std::int64_t>(i) % experts;
+  return choices;
+}
+
+/// Their counts, of workers with so many tokens each.
+RowCounts spread_evenly(const Counts& tokens, std::int64_t k, std::int64_t experts) {
+  RowCounts all;
+  for (const std::int64_t of_worker : tokens)
+    all.push_back(spread_evenly(of_worker, k, experts).counts(experts));
+  return all;
+}
+
 /// One number for each choice, on the grid of X.
 Space of_choices(const Space& X, const std::string& axis, std::int64_t k) {
   Counts rows = rows_of(X, axis);
@@ -123,9 +139,7 @@ std::vector<std::int64_t> Choices::counts(std::int64_t number) const {
 
 Choices choices_of(const at::Tensor& chosen, std::int64_t experts) {
   Choices choices{host_values<std::int64_t>(chosen.to(at::kLong), 0), chosen.size(-1)};
-  if (Simulation::running())
-    for (std::size_t i = 0; i < choices.experts.size(); ++i)
-      choices.experts[i] = static_cast<std::int64_t>(i) % experts;
+  if (Simulation::running()) choices = spread_evenly(choices.tokens(), choices.k, experts);
   return choices;
 }
 
@@ -133,8 +147,9 @@ Dispatch dispatch(const Space& X, const std::string& axis, const ExpertParts& ex
                   at::Device device) {
   if (!X.partition().active()) return {Operator::identity(X), Operator::identity(X), {}};
   check(X, experts, choices);
-  return dispatch(X, axis, experts, choices,
-                  all_row_counts(X.partition(), {axis}, choices.counts(experts.experts())), device);
+  RowCounts counts = all_row_counts(X.partition(), {axis}, choices.counts(experts.experts()));
+  if (Simulation::running()) counts = spread_evenly(rows_of(X, axis), choices.k, experts.experts());
+  return dispatch(X, axis, experts, choices, counts, device);
 }
 
 Dispatch dispatch(const Space& X, const std::string& axis, const ExpertParts& experts, const Choices& choices,

@@ -26,7 +26,7 @@ struct Choices {
 };
 
 /// Choices of a tensor (…, k) of integers, which is read to the host. In a `Simulation` they are spread
-/// evenly over this number of experts.
+/// evenly over this number of experts, and so are those of the other workers.
 Choices choices_of(const at::Tensor& chosen, std::int64_t experts);
 
 /// Dispatch: tokens to their experts, and back. One operator does both:

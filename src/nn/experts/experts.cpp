@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/experts/experts.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/constant_pad_nd.h>
+#include <ATen/ops/split_with_sizes.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -85,6 +89,18 @@ ExpertPlaces places_of(const ModelSpaces& spaces, const std::string& letters) {
   return places;
 }
 
+/// Runs of rows of y, and to each row of a run the row of that run added, from this column on.
+at::Tensor with_rows_added(const at::Tensor& y, const std::vector<at::Tensor>& added,
+                           std::int64_t first_column, const std::vector<std::int64_t>& counts) {
+  std::vector<at::Tensor> runs = at::split_with_sizes(y, counts);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::int64_t n = added[i].numel(), after = y.size(1) - first_column - n;
+    if (n == 0) continue;  // another worker adds it
+    runs[i] = runs[i].add(n == y.size(1) ? added[i] : at::constant_pad_nd(added[i], {first_column, after}));
+  }
+  return at::cat(runs);
+}
+
 ExpertsOptions with_extents(ExpertsOptions options, const ModelSpaces& spaces, const std::string& letters) {
   options.experts = spaces.extent(letters[0]);
   options.inner = spaces.extent(letters[1]);
@@ -113,25 +129,60 @@ Experts::Experts(OwnerAndName place, const Space& X, const ExpertPlaces& places,
       axis_(has_axis(X.partition(), places_.experts) ? places_.experts : "subset"),
       parts_(options.experts, options.inner,
              has_axis(X.partition(), places_.experts) ? X.partition().extent(places_.experts) : 1) {
+  RIESZ_CHECK(!options.gated || (options.up_bias.empty() && options.down_bias.empty()), "Experts ", path(),
+              " are gated and have a bias; only experts that are not gated have biases");
   set_domain(X);
   set_range(X);
+  const std::int64_t C = X.shape().back(), F = options.inner;
+  const auto weights = [&](std::int64_t expert, bool down) {
+    return down != options.transposed ? with_inner(expert, {C, F}, 1) : with_inner(expert, {F, C}, 0);
+  };
   for (std::int64_t expert = 0; expert < options.experts; ++expert) {
     const std::string number = std::to_string(expert) + ".";
-    const Space in = weight_space(expert, 0, false), out = weight_space(expert, 1, false);
+    const Space in = weights(expert, false), out = weights(expert, true);
     if (options.gated) weights_.gate.push_back(parameter(number + options.gate, in, {options.initial, true}));
     weights_.up.push_back(parameter(number + options.up, in, {options.initial, true}));
+    if (!options.up_bias.empty())
+      weights_.up_bias.push_back(parameter(number + options.up_bias, with_inner(expert, {F}, 0)));
     weights_.down.push_back(parameter(number + options.down, out, {options.initial_down, true}));
+    if (!options.down_bias.empty())
+      weights_.down_bias.push_back(parameter(number + options.down_bias, down_bias_space(expert)));
   }
 }
 
-Space Experts::weight_space(std::int64_t expert, int inner_dim, bool read) const {
+bool Experts::Weights::trained() const {
+  for (const std::vector<Parameter>* each : all())
+    for (const Parameter& weight : *each)
+      if (weight.trained()) return true;
+  return false;
+}
+
+Space Experts::with_inner(std::int64_t expert, const std::vector<std::int64_t>& shape, int inner_dim) const {
   const Partition& mesh = tokens_.partition();
-  const std::int64_t width = tokens_.shape().back();
-  Space W(mesh, inner_dim == 0 ? std::vector<std::int64_t>{options_.inner, width}
-                               : std::vector<std::int64_t>{width, options_.inner});
+  Space W(mesh, shape);
   if (has_axis(mesh, places_.experts)) W = W.sharded(inner_dim, places_.experts, parts_.inner_of(expert));
   for (const std::string& axis : places_.inner) W = W.sharded(inner_dim, axis);
-  if (!read) return W;
+  return W;
+}
+
+Space Experts::down_bias_space(std::int64_t expert) const {
+  const Partition& mesh = tokens_.partition();
+  const std::int64_t width = tokens_.shape().back();
+  Space B(mesh, {width});
+  if (has_axis(mesh, places_.experts)) {
+    const Split inner = parts_.inner_of(expert);
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(inner.workers()), 0);
+    int first = 0;
+    while (inner[first].size() == 0) ++first;
+    sizes[static_cast<std::size_t>(first)] = width;
+    B = B.sharded(0, places_.experts, Split::sizes(sizes));
+  }
+  for (const std::string& axis : places_.inner) B = B.sharded(0, axis);
+  return B;
+}
+
+Space Experts::as_read(Space W) const {
+  const Partition& mesh = tokens_.partition();
   for (const Axis& axis : mesh.axes())
     if (axis.name != places_.experts && tokens_.dim_of(mesh.index(axis.name)) >= 0) W = W.copied(axis.name);
   return W;
@@ -169,23 +220,21 @@ Vector Experts::run(const Vector& x, const Routing& routing,
   for (const std::string& axis : places_.inner) copies = copies.copied(axis);
   const Vector gates = to_space(routing.gates, copies);
   const Partition& mesh = T.partition();
+  const bool constant = own.is_constant() && gates.is_constant() && !weights_.trained();
   if (!mesh.active()) {
     // What comes back to it goes to all that y depends on there.
     std::vector<at::Tensor> inputs{own.local(), gates.local()};
-    for (const auto* each : {&weights_.gate, &weights_.up, &weights_.down})
+    for (const std::vector<Parameter>* each : weights_.all())
       for (const Parameter& weight : *each) inputs.push_back(weight.value().local());
-    const Vector y = detail::elsewhere(x.space(), inputs, false);
+    const Vector y = detail::elsewhere(x.space(), inputs, constant);
     return beside != nullptr ? y + (*beside)(x) : y;
   }
 
-  std::vector<std::int64_t> tokens;
   RowCounts known;
-  for (const int worker : fibre_.workers()) {
-    const int rank = mesh.rank_in(worker);
-    tokens.push_back(tokens_of(T, rank));
-    if (!routing.counts.empty()) known.push_back(routing.counts[static_cast<std::size_t>(rank)]);
-  }
-  const Split split = Split::sizes(tokens);
+  if (!routing.counts.empty())
+    for (const int worker : fibre_.workers())
+      known.push_back(routing.counts[static_cast<std::size_t>(mesh.rank_in(worker))]);
+  const Split split = Split::sizes(tokens_along(T));
   const std::int64_t width = T.shape().back();
   const Space X = Space(fibre_, {split.extent(), width}).sharded(0, axis_, split);
   const at::Device device = own.local().device();
@@ -204,41 +253,72 @@ Vector Experts::run(const Vector& x, const Routing& routing,
     there = {coming.wait(), their_gates};
   }
   const Operator combine = adjoint(d.tokens);
-  const Vector z(combine.domain(), computed(there[0].local(), there[1].local(), d.rows));
+  const Vector z(combine.domain(), computed(there[0].local(), there[1].local(), d.rows), constant);
   const Vector back = combine(z);
   Space Y = T;
   for (const std::string& axis : places_.inner) Y = Y.partial(axis);
-  const Vector y = to_space(Vector(Y, back.local().view(Y.local_shape())), x.space());
+  const Vector y = to_space(Vector(Y, back.local().view(Y.local_shape()), constant), x.space());
   return other ? y + *other : y;
 }
 
-std::vector<at::Tensor> Experts::held(const std::vector<Parameter>& by_expert, int inner_dim,
-                                      at::ScalarType type) const {
+std::vector<std::int64_t> Experts::tokens_along(const Space& T) const {
+  std::vector<std::int64_t> tokens;
+  for (const int worker : fibre_.workers()) tokens.push_back(tokens_of(T, T.partition().rank_in(worker)));
+  return tokens;
+}
+
+ExpertRows Experts::expected_rows(const std::vector<std::int64_t>& shape, std::int64_t k) const {
+  const std::vector<std::int64_t> tokens = tokens_along(tokens_.with_shape(shape));
+  return riesz::expected_rows(parts_, {tokens.begin(), tokens.end()}, fibre_.rank(), k);
+}
+
+ExpertRows Experts::most_rows(const std::vector<std::int64_t>& shape, std::int64_t k) const {
+  const std::vector<std::int64_t> tokens = tokens_along(tokens_.with_shape(shape));
+  return riesz::most_rows(parts_, {tokens.begin(), tokens.end()}, fibre_.rank(), k);
+}
+
+std::vector<at::Tensor> Experts::held(const std::vector<Parameter>& by_expert, at::ScalarType type) const {
   const int worker = has_axis(tokens_.partition(), places_.experts) ? fibre_.rank() : 0;
   const Interval mine = parts_.split().held(worker).front();
   std::vector<at::Tensor> here;
   for (std::int64_t expert = 0; expert < parts_.experts(); ++expert) {
-    const Vector w = by_expert[static_cast<std::size_t>(expert)].value();
-    const at::Tensor local = to_space(w, weight_space(expert, inner_dim, true)).local();
+    const Parameter& weight = by_expert[static_cast<std::size_t>(expert)];
+    const at::Tensor local = to_space(weight.value(), as_read(weight.space())).local();
     const Interval of = parts_.parts_of(expert);
     if (of.begin < mine.end && mine.begin < of.end) here.push_back(local.to(type));
   }
   return here;
 }
 
+at::Tensor Experts::product(const at::Tensor& rows, const std::vector<Parameter>& weights,
+                            const std::vector<Parameter>& biases, std::int64_t first_column,
+                            const std::vector<std::int64_t>& counts) const {
+  const at::ScalarType type = rows.scalar_type();
+  std::vector<at::Tensor> here = held(weights, type);
+  if (options_.transposed)
+    for (at::Tensor& weight : here) weight = weight.t();
+  const at::Tensor y = detail::grouped_product(rows, here, counts);
+  return biases.empty() ? y : with_rows_added(y, held(biases, type), first_column, counts);
+}
+
 at::Tensor Experts::computed(const at::Tensor& rows, const at::Tensor& gates,
                              const std::vector<std::int64_t>& counts) {
   const Partition& mesh = tokens_.partition();
-  const at::ScalarType type = rows.scalar_type();
-  const at::Tensor up = detail::grouped_product(rows, held(weights_.up, 0, type), counts);
+  const at::Tensor up = product(rows, weights_.up, weights_.up_bias, 0, counts);
   const Activation a(options_.activation);
   const Vector inner =
-      options_.gated
-          ? gated(a, alone(mesh, detail::grouped_product(rows, held(weights_.gate, 0, type), counts)),
-                  alone(mesh, up))
-          : activate(a, alone(mesh, up));
-  const at::Tensor out = detail::grouped_product(inner.local(), held(weights_.down, 1, type), counts);
-  return out.mul(gates.unsqueeze(1).to(type));
+      options_.gated ? gated(a, alone(mesh, product(rows, weights_.gate, {}, 0, counts)), alone(mesh, up))
+                     : activate(a, alone(mesh, up));
+  const std::int64_t first = weights_.down_bias.empty() ? 0 : first_column_of_bias();
+  const at::Tensor out = product(inner.local(), weights_.down, weights_.down_bias, first, counts);
+  return out.mul(gates.unsqueeze(1).to(rows.scalar_type()));
+}
+
+std::int64_t Experts::first_column_of_bias() const {
+  Space B(tokens_.partition(), {tokens_.shape().back()});
+  for (const std::string& axis : places_.inner) B = B.sharded(0, axis);
+  const Intervals columns = B.boxes(tokens_.partition().rank()).front();
+  return columns.empty() ? 0 : columns.front().begin;
 }
 
 std::string Experts::describe() const {

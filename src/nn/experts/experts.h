@@ -10,6 +10,7 @@
 
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/experts/dispatch.h"
+#include "riesz/nn/experts/expert_rows.h"
 #include "riesz/nn/experts/top_k_gate.h"
 #include "riesz/nn/module.h"
 
@@ -22,8 +23,12 @@ struct ExpertsOptions {
   bool gated = true;                ///< down(a(gate(x))·up(x)), else down(a(up(x)))
   Initial initial = Initial::normal(0.02);
   Initial initial_down = Initial::normal(0.02);
-  /// Names of an expert's weights, after its number: Mixtral's by default. Each has the shape (out, in).
+  /// Names of an expert's weights, after its number: Mixtral's by default. Each has the shape (out, in), or
+  /// (in, out) if they are `transposed`, as GPT-2's.
   std::string gate = "w1.weight", up = "w3.weight", down = "w2.weight";
+  bool transposed = false;
+  /// Names of the biases that are added to what up and down give, of experts that are not gated; "": none.
+  std::string up_bias = "", down_bias = "";
   /// The type of the products, as in `ContractionOptions`.
   std::optional<at::ScalarType> compute_type = std::nullopt;
 };
@@ -50,7 +55,9 @@ struct ExpertPlaces {
 ///
 /// Each expert's weights are parameters of its own, "0.w1.weight" and so on, in checkpoints by expert. One
 /// lies whole on the workers of its expert, and no elements of it on the others; it is Replicated on all
-/// other axes. So its gradient is summed over exactly the axes that replicate it.
+/// other axes. So its gradient is summed over exactly the axes that replicate it. A bias lies as the result
+/// that it is added to: that of `down` on the first of several workers to an expert, and by pieces over the
+/// axes `inner`.
 ///
 /// Cost over the axis of experts, for a worker with n choices of experts elsewhere, whose own experts get m
 /// choices from there. Forward n·(C + 1) elements leave it, and m·C to send results back. Backward the same n
@@ -80,20 +87,40 @@ class Experts : public Layer<Experts> {
 
   /// Where logits and gates should lie, with this number in the last dim: then nothing moves.
   Space gates_space(std::int64_t last) const;
+  /// The rows of this worker in a call with tokens of this shape, (…, C), each with k choices. Local.
+  ExpertRows expected_rows(const std::vector<std::int64_t>& shape, std::int64_t k) const;
+  ExpertRows most_rows(const std::vector<std::int64_t>& shape, std::int64_t k) const;
   std::string describe() const override;
 
  private:
   struct Weights {
-    std::vector<Parameter> gate, up, down;  // by expert
+    std::vector<Parameter> gate, up, down, up_bias, down_bias;  // by expert
+
+    std::vector<const std::vector<Parameter>*> all() const {
+      return {&gate, &up, &down, &up_bias, &down_bias};
+    }
+    bool trained() const;  // any of them
   };
   /// The rows' results times their gates, on this worker's experts, of as many rows each.
   at::Tensor computed(const at::Tensor& rows, const at::Tensor& gates,
                       const std::vector<std::int64_t>& counts);
-  /// The parts of the weights that this worker's experts have here.
-  std::vector<at::Tensor> held(const std::vector<Parameter>& by_expert, int inner_dim,
-                               at::ScalarType type) const;
-  /// The weight of an expert, with its inner width in this dim: as it is stored, and as it is read.
-  Space weight_space(std::int64_t expert, int inner_dim, bool read) const;
+  /// The parts of the weights, or of the biases, that this worker's experts have here.
+  std::vector<at::Tensor> held(const std::vector<Parameter>& by_expert, at::ScalarType type) const;
+  /// The products of rows with the weights here, (out, in) each, and where there are biases with these added,
+  /// from this column on.
+  at::Tensor product(const at::Tensor& rows, const std::vector<Parameter>& weights,
+                     const std::vector<Parameter>& biases, std::int64_t first_column,
+                     const std::vector<std::int64_t>& counts) const;
+  /// A weight of an expert, or its inner bias, with the inner width in this dim.
+  Space with_inner(std::int64_t expert, const std::vector<std::int64_t>& shape, int inner_dim) const;
+  /// The bias of what an expert gives. Over the axes of the inner width each worker adds a piece of it to
+  /// what is summed there, which begins at this column.
+  Space down_bias_space(std::int64_t expert) const;
+  std::int64_t first_column_of_bias() const;
+  /// As a parameter of this space is read.
+  Space as_read(Space W) const;
+  /// Of tokens in T, what each worker along the axis of experts has.
+  std::vector<std::int64_t> tokens_along(const Space& T) const;
   Vector run(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>* beside);
 
   ExpertPlaces places_;

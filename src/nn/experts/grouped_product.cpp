@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/experts/grouped_product.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mm.h>
 
 #include <memory>
 #include <utility>
 
+#include "riesz/nn/contraction/matrix_product.h"
 #include "riesz/primitives/node.h"
 
 namespace riesz::detail {
@@ -32,7 +34,7 @@ class GroupedProductNode : public Node {
     const at::Tensor y = at::empty({x.size(0), inputs[1].size(0)}, x.options());
     each_run(rows_, [&](std::size_t i, std::int64_t begin) {
       at::Tensor out = y.narrow(0, begin, rows_[i]);
-      if (rows_[i] > 0) at::mm_out(out, x.narrow(0, begin, rows_[i]), inputs[i + 1].t());
+      if (rows_[i] > 0) write_matrix_product({x.narrow(0, begin, rows_[i])}, {inputs[i + 1], true}, out);
     });
     return {y};
   }
@@ -47,8 +49,10 @@ class GroupedProductNode : public Node {
       results[0] = grouped_product(ybar, transposed, rows_);
     }
     each_run(rows_, [&](std::size_t i, std::int64_t begin) {
-      if (needs_gradient(i + 1))
-        results[i + 1] = at::mm(ybar.narrow(0, begin, rows_[i]).t(), x.narrow(0, begin, rows_[i]));
+      if (!needs_gradient(i + 1)) return;
+      const at::Tensor of_y = ybar.narrow(0, begin, rows_[i]), of_x = x.narrow(0, begin, rows_[i]);
+      const bool again = at::GradMode::is_enabled();  // it is to have a gradient itself
+      results[i + 1] = again ? at::mm(of_y.t(), of_x) : matrix_product({of_y, true}, {of_x});
     });
     return results;
   }

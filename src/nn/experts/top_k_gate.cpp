@@ -14,6 +14,7 @@
 #include <limits>
 #include <utility>
 
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/experts/capacity.h"
 #include "riesz/nn/experts/token_runs.h"
@@ -21,6 +22,7 @@
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/local_op.h"
 #include "riesz/nn/vectors/to_space.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {
@@ -103,6 +105,17 @@ at::Tensor balance_loss(const GateOptions& o, const Sums& sums, double n) {
     return m.mul(sums.chosen().detach()).sum().mul(experts / (n * static_cast<double>(o.k)));
   const at::Tensor product = m.mul(sums.first().detach()).sum().div(n);
   return o.balance == Balance::gshard ? product.div(experts) : product.mul(experts);
+}
+
+bool is_training() {
+  const Context* const context = ContextScope::current();
+  return context != nullptr && context->training;
+}
+
+/// Of n tokens.
+GateStatistics statistics_from(const Sums& sums, double n, std::int64_t k) {
+  const double choices = n * static_cast<double>(k);
+  return {sums.chosen().div(choices), sums.dropped().div(choices), sums.entropy().div(n)};
 }
 
 /// The logits' space with another last dim.
@@ -193,11 +206,14 @@ Routing TopKGate::forward(const Vector& logits) {
     if (bias_) of_choice = of_choice.add(bias_->value().local());
     chosen = greatest(of_choice, options_.k);
   }
+  if (consistency_checks())
+    check_alike(concat("the choice of experts of gate ", path()), G, chosen.view(G.local_shape()));
   const Choices before = choices_of(chosen, experts_);
   Choices choices = before;
   RowCounts kept;
   at::Tensor gates = scores.gather(1, chosen);
-  if (options_.drop != Drop::none) {
+  const bool drops = options_.drop != Drop::none && (options_.drops_always || is_training());
+  if (drops) {
     const at::NoGradGuard no_gradient;
     const std::int64_t capacity = capacity_of(options_, tokens.tokens, experts_);
     kept = options_.drop == Drop::position
@@ -205,7 +221,7 @@ Routing TopKGate::forward(const Vector& logits) {
                : detail::drop_by_probability(tokens, experts_, capacity,
                                              Vector(G, gates.detach().view(G.local_shape()), true), choices);
   }
-  if (options_.drop != Drop::none)
+  if (drops)
     gates = gates.mul(at::tensor(choices.experts, at::kLong).ge(0).view(gates.sizes()).to(gates.options()));
   if (options_.renormalise)
     gates = gates.div(gates.sum(1, true).clamp_min(std::numeric_limits<float>::min()));
@@ -222,18 +238,18 @@ Routing TopKGate::forward(const Vector& logits) {
   if (options_.z_weight > 0) loss = loss.add(sums.z().mul(options_.z_weight / n));
 
   const Sums found{experts_, sums.all.detach()};
+  keep({found.all, tokens.tokens});
   if (bias_ && at::GradMode::is_enabled())
     counted_ = counted_.defined() ? counted_.add(found.chosen()) : found.chosen().clone();
-  const double all_choices = n * static_cast<double>(options_.k);
   const at::Tensor m = sums.probability().div(n);
-  const at::Tensor load = found.chosen().div(all_choices);
+  GateStatistics statistics = statistics_from(found, n, options_.k);
   const at::ScalarType type = rows.scalar_type();
   Routing routing{std::move(choices),
                   {G, gates.view(G.local_shape()), logits.is_constant()},
                   {scalar, loss.to(type), logits.is_constant() || !has_loss},
                   {by_expert, (over_gates ? m : m.detach()).to(type), logits.is_constant() || !over_gates},
-                  {by_expert, load.to(type), true},
-                  {load, found.dropped().div(all_choices), found.entropy().div(n)},
+                  {by_expert, statistics.load.to(type), true},
+                  statistics,
                   {}};
   if (!kept.empty()) {
     routing.counts.resize(static_cast<std::size_t>(L.partition().size()));
@@ -241,6 +257,25 @@ Routing TopKGate::forward(const Vector& logits) {
       routing.counts[static_cast<std::size_t>(tokens.ranks[i])] = std::move(kept[i]);
   }
   return routing;
+}
+
+void TopKGate::keep(const MicroBatch& micro_batch) {
+  const Context* const context = ContextScope::current();
+  if (context == nullptr || !context->training || micro_batch.tokens == 0) return;
+  if (std::exchange(step_, context->step) != context->step) of_step_.clear();
+  of_step_.insert_or_assign(context->first_row, micro_batch);
+}
+
+std::optional<GateStatistics> TopKGate::statistics_of(std::int64_t step) const {
+  if (step != step_ || of_step_.empty()) return std::nullopt;
+  const at::NoGradGuard no_gradient;
+  at::Tensor all;
+  double n = 0;
+  for (const auto& [first_row, each] : of_step_) {
+    all = all.defined() ? all.add(each.sums) : each.sums;
+    n += static_cast<double>(each.tokens);
+  }
+  return statistics_from({experts_, all}, n, options_.k);
 }
 
 void TopKGate::move_bias() {

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct GateOptions {
   /// Deviation of normal numbers that are added to the logits for the choice alone, in training.
   double noise = 0;
   Drop drop = Drop::none;
+  bool drops_always = true;  ///< also outside of training, as `Context` says it? else there is no capacity
   double capacity_factor = 1.25;
   std::int64_t least_capacity = 4;
   Balance balance = Balance::none;
@@ -101,6 +103,11 @@ class TopKGate : public Layer<TopKGate> {
 
   Routing forward(const Vector& logits);
 
+  /// How its choices fell in this step of training: over all micro-batches that it has had, which it tells
+  /// apart by their `Context`. So one that runs again in backward counts once. The numbers do not depend on
+  /// their order. Nothing where it had none, such as on another stage. Local.
+  std::optional<GateStatistics> statistics_of(std::int64_t step) const;
+
   /// After a step: moves the bias of each expert by `bias_rate`, up where it was chosen less often than the
   /// mean since the last call, and down where more often. Local. @pre the same calls on all workers
   void move_bias();
@@ -109,12 +116,21 @@ class TopKGate : public Layer<TopKGate> {
   std::string describe() const override;
 
  private:
+  /// Sums over a micro-batch's tokens.
+  struct MicroBatch {
+    at::Tensor sums;
+    std::int64_t tokens = 0;
+  };
+
+  void keep(const MicroBatch& micro_batch);
   at::Tensor for_choice(const Vector& logits, const at::Tensor& rows, const at::Tensor& scores) const;
 
   std::int64_t experts_;
   GateOptions options_;
   std::optional<Parameter> bias_;
   at::Tensor counted_;  // choices since the bias moved, by expert
+  std::int64_t step_ = -1;
+  std::map<std::int64_t, MicroBatch> of_step_;  // by the first row
 };
 
 }  // namespace riesz

@@ -125,7 +125,8 @@ struct GradientsOfPart {
         part.load(x + (first + i) * n, u), part.load(ybar + (first + i) * n, v);
         u = (u - of[i].middle) * of[i].factor;
         of_weight += v * u, of_bias += v;
-        // Without the mean of v, which a compiler may fold or not: a row has the same bits in both functions.
+        // In steps: on a CPU a compiler fuses both functions alike, and for a GPU it fuses none of them
+        // (cuda/norms.cu). So a row has the same bits in both.
         Numbers rest = v * w;
         if constexpr (centred) rest -= of[i].mean_v;
         part.store(Numbers((rest - u * of[i].mean_uv) * of[i].factor), xbar + (first + i) * n);

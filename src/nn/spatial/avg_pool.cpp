@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/on_device.h"
 #include "riesz/nn/spatial/pool_form.h"
@@ -42,13 +43,27 @@ at::Tensor shares(const Counted& counted, const detail::Piece& piece, const at::
   return on_device(each.to(y.scalar_type()).view(shape), y.device());
 }
 
-at::Tensor sums(const std::vector<Counted>& dims, const at::Tensor& x) {
+at::Tensor window_sums_in_memory(const std::vector<Counted>& dims, const at::Tensor& x) {
   std::vector<std::int64_t> kernel, stride;
   for (const Counted& dim : dims) kernel.push_back(dim.window.kernel), stride.push_back(dim.window.stride);
   if (dims.size() == 3) return at::avg_pool3d(x, kernel, stride, 0, false, true, 1);
   if (dims.size() == 2) return at::avg_pool2d(x, kernel, stride, 0, false, true, 1);
   return at::avg_pool2d(x.unsqueeze(2), {1, kernel[0]}, {1, stride[0]}, 0, false, true, 1).squeeze(2);
 }
+
+/// Three dims are summed by planes, and the planes by lines. On a GPU the gradient of LibTorch's pool of
+/// three dims adds in an order left to chance, and throws where one order is asked for.
+at::Tensor window_sums_elsewhere(const std::vector<Counted>& dims, const at::Tensor& x) {
+  if (dims.size() < 3) return window_sums_in_memory(dims, x);
+  const at::Tensor planes = window_sums_in_memory({dims[1], dims[2]}, x.flatten(1, 2));
+  const at::Tensor lines = planes.reshape({x.size(0), x.size(1), x.size(2), -1});
+  const Window& depth = dims[0].window;
+  const at::Tensor y = at::avg_pool2d(lines, {depth.kernel, 1}, {depth.stride, 1}, 0, false, true, 1);
+  return y.reshape({y.size(0), y.size(1), y.size(2), planes.size(2), planes.size(3)});
+}
+
+constexpr Dispatched<at::Tensor(const std::vector<Counted>&, const at::Tensor&)> window_sums{
+    window_sums_in_memory, window_sums_elsewhere};
 
 LocalFunction avg_pool(const std::string& whose, const Space& X, const Space& Y, const PoolWindows& by,
                        const AvgPoolOptions& options) {
@@ -62,15 +77,11 @@ LocalFunction avg_pool(const std::string& whose, const Space& X, const Space& Y,
   }
   const auto f = [counted, dims](const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
     const at::Tensor read = detail::padded_inputs(x, pieces, dims, 0);
-    at::Tensor y = sums(counted, detail::to_accumulation_type(read));
+    at::Tensor y = window_sums(x.device(), counted, detail::to_accumulation_type(read));
     for (std::size_t i = 0; i < pieces.size(); ++i) y = y.mul(shares(counted[i], pieces[i], y, dims[i]));
     return y.to(x.scalar_type());
   };
   return detail::windowed_function(whose, X, range, form.dims, f);
-}
-
-Interval adaptive_reach(std::int64_t n, std::int64_t m, const Interval& outputs) {
-  return {outputs.begin * n / m, (outputs.end * n + m - 1) / m};
 }
 
 /// The means along one dim of what a piece reads. Windows may share an input, and differ in size.
@@ -80,7 +91,7 @@ at::Tensor means_of(std::int64_t n, std::int64_t m, const detail::Piece& piece, 
   std::vector<std::int64_t> reads, owners;
   const at::Tensor share = at::zeros({outputs}, at::kDouble);
   for (std::int64_t j = 0; j < outputs; ++j) {
-    const Interval window = adaptive_reach(n, m, {piece.global + j, piece.global + j + 1});
+    const Interval window = detail::adaptive_reach(n, m, {piece.global + j, piece.global + j + 1});
     for (std::int64_t i = window.begin; i < window.end; ++i)
       reads.push_back(i - piece.first), owners.push_back(j);
     share.mutable_data_ptr<double>()[j] = 1.0 / static_cast<double>(window.size());
@@ -94,17 +105,9 @@ at::Tensor means_of(std::int64_t n, std::int64_t m, const detail::Piece& piece, 
 }
 
 LocalFunction adaptive_pool(const std::string& whose, const Space& X, const Space& Y) {
-  std::vector<detail::WindowedDim> dims;
-  std::vector<std::int64_t> outputs(Y.shape().begin() + 2, Y.shape().end());
-  const Space range = detail::with_outputs(whose, X, Y, outputs);
-  std::vector<std::int64_t> extents(X.shape().begin() + 2, X.shape().end());
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::int64_t n = extents[i], m = outputs[i];
-    RIESZ_CHECK(n > 0 && m > 0, whose, ": ", m, " outputs of ", n, " inputs in dim ", i, " of space");
-    const int dim = static_cast<int>(i) + 2;
-    dims.push_back({dim, dim, {n, m, [n, m](const Interval& some) { return adaptive_reach(n, m, some); }}});
-  }
-  const auto f = [extents, outputs](const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
+  const detail::AdaptiveForm form = detail::adaptive_form(whose, X, Y);
+  const auto f = [extents = form.inputs, outputs = form.outputs](const at::Tensor& x,
+                                                                 const std::vector<detail::Piece>& pieces) {
     at::Tensor y = detail::to_accumulation_type(x);
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       const std::int64_t dim = static_cast<std::int64_t>(i) + 2;
@@ -112,7 +115,7 @@ LocalFunction adaptive_pool(const std::string& whose, const Space& X, const Spac
     }
     return y.to(x.scalar_type());
   };
-  return detail::windowed_function(whose, X, range, dims, f);
+  return detail::windowed_function(whose, X, form.range, form.dims, f);
 }
 
 }  // namespace
@@ -142,11 +145,8 @@ std::string AvgPool::describe() const {
 AdaptiveAvgPool::AdaptiveAvgPool(OwnerAndName place, const Space& X, const Space& Y)
     : Layer(std::move(place)) {
   const std::string whose = concat("AdaptiveAvgPool ", path());
-  for (int dim = 2; dim < Y.dims(); ++dim)
-    RIESZ_CHECK(Y.shape()[static_cast<std::size_t>(dim)] != Space::any, whose, ": the result lies in ",
-                to_string(Y), "; its dims of space have a known extent, which windows are fitted to");
   set_domain(X);
-  set_range(detail::with_outputs(whose, X, Y, {Y.shape().begin() + std::min(2, Y.dims()), Y.shape().end()}));
+  set_range(detail::adaptive_range(whose, X, Y));
   if (X.concrete() && range()->concrete()) adaptive_pool(whose, X, *range());
 }
 

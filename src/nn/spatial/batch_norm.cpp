@@ -3,6 +3,7 @@
 #include "riesz/nn/spatial/batch_norm.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/full_like.h>
 
 #include <algorithm>
 #include <utility>
@@ -43,17 +44,31 @@ BatchNorm::BatchNorm(OwnerAndName place, const Space& X, const BatchNormOptions&
   if (options.running_stats) {
     mean_ = parameter("running_mean", C, {.trained = false});
     variance_ = parameter("running_var", C, {.initial = Initial::ones(), .trained = false});
+    batches_ =
+        parameter("num_batches_tracked", Space(C.partition(), {}), {.trained = false, .type = at::kLong});
   }
   set_domain(X), set_range(X);
 }
 
-void BatchNorm::move_towards(Parameter& running, const Vector& now, double factor) const {
+void BatchNorm::track(const Vector& mean, const Vector& variance, double unbiased) {
   const at::NoGradGuard no_gradient;
+  const Vector before = batches_->get();
+  const bool here = before.space().partition().active();
+  const at::Tensor count = here ? before.local().add(1) : before.local();
+  batches_->set(Vector(before.space(), count));
+  const at::Tensor share = options_.momentum ? at::full_like(count, *options_.momentum, at::kDouble)
+                                             : count.to(at::kDouble).reciprocal();
+  move_towards(*mean_, mean, share, 1);
+  move_towards(*variance_, variance, share, unbiased);
+}
+
+void BatchNorm::move_towards(Parameter& running, const Vector& now, const at::Tensor& share,
+                             double factor) const {
   const Vector there = to_space(now, running.space()), before = running.get();
-  const double share = options_.momentum;
   if (!running.space().partition().active()) return;
-  const at::Tensor moment = there.local().to(before.local().scalar_type());
-  running.set(Vector(running.space(), before.local().mul(1 - share).add(moment, share * factor)));
+  const at::Tensor& old = before.local();
+  const at::Tensor by = share.to(old.scalar_type()), moment = there.local().to(old.scalar_type()).mul(factor);
+  running.set(Vector(running.space(), old.mul(by.neg().add(1)).add(moment.mul(by))));
 }
 
 Vector BatchNorm::forward(const Vector& x) {
@@ -74,14 +89,15 @@ Vector BatchNorm::forward(const Vector& x) {
   const Vector d = sub(full, letters, m, "c");
   const Vector v = mean(square(d), over, {.all_reduce = true});
   if (training && mean_ && PhaseScope::current() != Phase::recompute) {
-    move_towards(*mean_, m, 1);
-    move_towards(*variance_, v, static_cast<double>(n) / static_cast<double>(n - 1));
+    track(m, v, static_cast<double>(n) / static_cast<double>(n - 1));
   }
   return cast(detail::scaled(d, v, "c", options_.epsilon, weight_, bias_), x.local().scalar_type());
 }
 
 std::string BatchNorm::describe() const {
-  return concat("BatchNorm, epsilon ", options_.epsilon, ", momentum ", options_.momentum,
+  const std::string by =
+      options_.momentum ? concat(", momentum ", *options_.momentum) : ", means of all batches";
+  return concat("BatchNorm, epsilon ", options_.epsilon, by,
                 options_.affine ? "" : ", without weight and bias",
                 options_.running_stats ? "" : ", without running moments");
 }

@@ -19,7 +19,8 @@ namespace riesz {
 
 struct BatchNormOptions {
   double epsilon = 1e-5;
-  double momentum = 0.1;      ///< the new moments' share in the running ones
+  /// The new moments' share in the running ones. Without a number these are the means of all batches so far.
+  std::optional<double> momentum = 0.1;
   bool affine = true;         ///< are there weight and bias?
   bool running_stats = true;  ///< else evaluation too takes the moments of its batch
 };
@@ -27,8 +28,9 @@ struct BatchNormOptions {
 /// y = (x − mean)/√(variance + ε)·weight + bias for each channel (Ioffe and Szegedy, 1502.03167). In training
 /// (`Context::training`) the moments are those of the call's batch, over all workers. Then the running
 /// moments go by `momentum` towards them, the variance unbiased, by n/(n − 1), as torch's. Else the running
-/// moments are taken. These are parameters that are not trained: running_mean and running_var, so they are in
-/// checkpoints. A region that runs again in backward leaves them alone. Cost in training, where axes shard
+/// moments are taken. These are parameters that are not trained: running_mean and running_var, and
+/// num_batches_tracked, an integer that counts the batches. So they are in checkpoints under torch's names. A
+/// region that runs again in backward leaves them alone. Cost in training, where axes shard
 /// batch or space: two AllReduces of an element a channel, and three in backward.
 class BatchNorm : public Layer<BatchNorm> {
  public:
@@ -40,11 +42,12 @@ class BatchNorm : public Layer<BatchNorm> {
   std::string describe() const override;
 
  private:
-  void move_towards(Parameter& running, const Vector& now, double factor) const;
+  void track(const Vector& mean, const Vector& variance, double unbiased);
+  void move_towards(Parameter& running, const Vector& now, const at::Tensor& share, double factor) const;
 
   std::string named_;  // in errors
   BatchNormOptions options_;
-  std::optional<Parameter> weight_, bias_, mean_, variance_;
+  std::optional<Parameter> weight_, bias_, mean_, variance_, batches_;
 };
 
 /// The same for each image and each of `groups` runs of channels (Wu and He, 1803.08494): no moments are

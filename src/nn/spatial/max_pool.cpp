@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/spatial/pool_form.h"
 
@@ -42,6 +43,21 @@ Pooled pooled(const std::vector<Window>& windows, const at::Tensor& x) {
   return windows.size() == 1 ? Pooled{y.squeeze(2), where.squeeze(2)} : Pooled{y, where};
 }
 
+at::Tensor window_maxima_in_memory(const std::vector<Window>& windows, const at::Tensor& read) {
+  return pooled(windows, read).values;
+}
+
+/// On a GPU the gradient of LibTorch's pool of three dims adds in an order left to chance, and throws where
+/// one order is asked for. That of an element that is taken by its index has one.
+at::Tensor window_maxima_elsewhere(const std::vector<Window>& windows, const at::Tensor& read) {
+  if (windows.size() < 3) return pooled(windows, read).values;
+  const at::Tensor where = pooled(windows, read.detach()).indices;
+  return read.flatten(2).gather(2, where.flatten(2)).view(where.sizes());
+}
+
+constexpr Dispatched<at::Tensor(const std::vector<Window>&, const at::Tensor&)> window_maxima{
+    window_maxima_in_memory, window_maxima_elsewhere};
+
 /// Indices in the piece that was read, as indices in all of x. In a window of nothing but −∞ the first
 /// element may be padding; then that of x is meant, some dilations on.
 at::Tensor global_indices_of(at::Tensor where, const std::vector<Window>& windows,
@@ -75,9 +91,8 @@ LocalFunction max_pool(const std::string& whose, const Space& X, const Space& Y,
   const auto f = [windows = form.windows, dims = space_dims(form.windows.size()), whole, indices](
                      const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
     const at::Tensor read = detail::padded_inputs(x, pieces, dims, kNone);
-    const Pooled all = pooled(windows, read);
-    return indices ? global_indices_of(all.indices, windows, pieces, read.sizes().slice(2), whole)
-                   : all.values;
+    if (!indices) return window_maxima(read.device(), windows, read);
+    return global_indices_of(pooled(windows, read).indices, windows, pieces, read.sizes().slice(2), whole);
   };
   return detail::windowed_function(whose, X, range, form.dims, f,
                                    indices ? std::optional(at::kLong) : std::nullopt);

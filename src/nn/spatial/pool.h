@@ -79,4 +79,21 @@ class AdaptiveAvgPool : public Layer<AdaptiveAvgPool> {
   detail::FunctionsByX values_;
 };
 
+/// The greatest element of the same windows, NaN where one is NaN. The gradient goes to the first of several
+/// in row-major order, also where they lie on several workers.
+class AdaptiveMaxPool : public Layer<AdaptiveMaxPool> {
+ public:
+  AdaptiveMaxPool(OwnerAndName place, const Space& X, const Space& Y);
+
+  Vector forward(const Vector& x);
+  /// Where y stands in x, as torch's return_indices; of several NaN in a window the first. Integers;
+  /// collective likewise.
+  Vector indices(const Vector& x);
+
+  std::string describe() const override;
+
+ private:
+  detail::FunctionsByX values_, indices_;
+};
+
 }  // namespace riesz

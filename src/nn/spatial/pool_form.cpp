@@ -6,6 +6,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/windowed_function.h"
 
 namespace riesz::detail {
 namespace {
@@ -50,6 +51,31 @@ PoolForm pool_form(const std::string& whose, const Space& X, const PoolWindows& 
     form.dims.push_back({dim, dim, reading_of(window, inputs[i])});
   }
   return form;
+}
+
+Interval adaptive_reach(std::int64_t n, std::int64_t m, const Interval& outputs) {
+  return {outputs.begin * n / m, (outputs.end * n + m - 1) / m};
+}
+
+AdaptiveForm adaptive_form(const std::string& whose, const Space& X, const Space& Y) {
+  const std::vector<std::int64_t> outputs(Y.shape().begin() + 2, Y.shape().end());
+  AdaptiveForm form{
+      with_outputs(whose, X, Y, outputs), {X.shape().begin() + 2, X.shape().end()}, outputs, {}};
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::int64_t n = form.inputs[i], m = outputs[i];
+    RIESZ_CHECK(n > 0 && m > 0, whose, ": ", m, " outputs of ", n, " inputs in dim ", i, " of space");
+    const int dim = static_cast<int>(i) + 2;
+    form.dims.push_back(
+        {dim, dim, {n, m, [n, m](const Interval& some) { return adaptive_reach(n, m, some); }}});
+  }
+  return form;
+}
+
+Space adaptive_range(const std::string& whose, const Space& X, const Space& Y) {
+  for (int dim = 2; dim < Y.dims(); ++dim)
+    RIESZ_CHECK(Y.shape()[static_cast<std::size_t>(dim)] != Space::any, whose, ": the result lies in ",
+                to_string(Y), "; its dims of space have a known extent, which windows are fitted to");
+  return with_outputs(whose, X, Y, {Y.shape().begin() + std::min(2, Y.dims()), Y.shape().end()});
 }
 
 }  // namespace riesz::detail

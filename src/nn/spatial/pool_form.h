@@ -21,4 +21,19 @@ struct PoolForm {
 /// @throws Error on behalf of `whose` where the numbers do not fit.
 PoolForm pool_form(const std::string& whose, const Space& X, const PoolWindows& by);
 
+/// The windows of an adaptive pooling: output j of m reads inputs ⌊j·n/m⌋ … ⌈(j + 1)·n/m⌉ − 1 of n.
+struct AdaptiveForm {
+  Space range;
+  std::vector<std::int64_t> inputs, outputs;  ///< of each dim of space
+  std::vector<WindowedDim> dims;
+};
+
+/// What these outputs of m read of n inputs.
+Interval adaptive_reach(std::int64_t n, std::int64_t m, const Interval& outputs);
+
+/// The form from X to Y, and Y as a layer states it, with X's extents where it has any.
+/// @throws Error on behalf of `whose` where a dim of space has no elements, or in Y no known extent.
+AdaptiveForm adaptive_form(const std::string& whose, const Space& X, const Space& Y);
+Space adaptive_range(const std::string& whose, const Space& X, const Space& Y);
+
 }  // namespace riesz::detail

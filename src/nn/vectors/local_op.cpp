@@ -10,12 +10,12 @@
 namespace riesz::detail {
 
 Vector elsewhere(const Space& Y, const std::vector<at::Tensor>& inputs, bool constant) {
-  // A view of a leaf that is trained says that it requires a gradient, also where none is recorded.
-  if (constant || !at::GradMode::is_enabled()) return {Y, inputs.front().detach(), constant};
   const auto recorded = std::find_if(inputs.begin(), inputs.end(), [](const at::Tensor& each) {
     return each.defined() && each.requires_grad();
   });
-  if (recorded == inputs.end()) return {Y, inputs.front()};
+  // A view of a leaf that is trained says that it requires a gradient, also where none is recorded.
+  if (constant || !at::GradMode::is_enabled() || recorded == inputs.end())
+    return {Y, inputs.front().detach(), constant};
   return {Y, recorded->to(inputs.front().options()).alias()};
 }
 

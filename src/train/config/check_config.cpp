@@ -4,18 +4,18 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/train/config/check_images.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/config/step_window.h"
-#include "riesz/train/data/image_task.h"
 
 namespace riesz {
 namespace {
@@ -58,31 +58,42 @@ void check_sizes(const Config& config) {
     check_weight(config, "the position table", {"model.image", "model.width"}, (side * side + 1) * width);
     check_weight(config, "the weight of the patches", {"model.patch", "model.width"},
                  static_cast<double>(model.patch) * static_cast<double>(model.patch) * 3 * width);
-  } else if (model.kind == "gpt2") {
+  } else if (model.kind == "gpt2" || model.kind == "gpt2_moe") {
     const bool wide = width > static_cast<double>(model.context);
     check_weight(config, "the position table", {wide ? "model.width" : "model.context"},
                  static_cast<double>(model.context) * width);
   }
 }
 
+void check_mixture(const Config& config) {
+  const auto& model = config.model;
+  const bool gpt2 = model.kind == "gpt2_moe";
+  RIESZ_CHECK(!has_experts(model) || model.experts_per_token <= model.experts,
+              value_and_origin(config, "model.experts_per_token"), " is above ",
+              value_and_origin(config, "model.experts"), ": a token goes to different experts");
+  RIESZ_CHECK(!gpt2 || model.experts_every <= model.layers, value_and_origin(config, "model.experts_every"),
+              " is above ", value_and_origin(config, "model.layers"), ", so no block would have experts");
+}
+
 void check_model(const Config& config) {
   const auto& model = config.model;
   RIESZ_CHECK(!model.new_head || !model.from.empty(), value_and_origin(config, "model.new_head"),
               " takes the place of the classifier of model.from, and model.from names no model; remove it");
+  RIESZ_CHECK(!model.upcycle || !model.from.empty(), value_and_origin(config, "model.upcycle"),
+              " gives experts to the model of model.from, and model.from names none; remove it");
   if (!model.from.empty()) return;  // its config.json has been read
+  if (model.kind == "resnet") return check_resnet(config);
   check_sizes(config);
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
-  if (model.kind == "gpt2" || model.kind == "vit") return;  // their positions have tables
+  check_mixture(config);
+  if (model.kind == "gpt2" || model.kind == "gpt2_moe" || model.kind == "vit")
+    return;  // their positions have tables
   const std::int64_t of_head = model.width / model.heads;
-  const bool routed = model.kind == "mixtral" || model.kind == "qwen2_moe";
-  const bool shares_keys = model.kind == "llama" || routed;
+  const bool shares_keys = model.kind == "llama" || has_experts(model);
   const std::int64_t keys = shares_keys && model.key_value_heads > 0 ? model.key_value_heads : 1;
   RIESZ_CHECK(model.heads % keys == 0, value_and_origin(config, "model.heads"), " is no multiple of ",
               value_and_origin(config, "model.key_value_heads"), ", which as many heads share each");
-  RIESZ_CHECK(!routed || model.experts_per_token <= model.experts,
-              value_and_origin(config, "model.experts_per_token"), " is above ",
-              value_and_origin(config, "model.experts"), ": a token goes to different experts");
   const bool some = model.kind == "gptj" && model.rotary_dims > 0;
   RIESZ_CHECK(some || of_head % 2 == 0, value_and_origin(config, "model.width"), " gives each of ",
               value_and_origin(config, "model.heads"), " a width of ", of_head,
@@ -92,36 +103,26 @@ void check_model(const Config& config) {
               ": they turn in pairs, so an even number of at most ", of_head, ", a head's width");
 }
 
-void check_images(const Config& config) {
-  const auto& [model, data] = std::tie(config.model, config.data);
-  const bool images = data.task == "images";
-  RIESZ_CHECK(images == (model.kind == "vit"), value_and_origin(config, "data.task"), " does not go with ",
-              value_and_origin(config, "model.kind"),
-              images ? ": set model.kind to \"vit\", which sees images"
-                     : ", which sees images: set data.task to \"images\"");
-  if (!images) return;
-  RIESZ_CHECK(!data.images.empty(), "data.images names no folder to learn from; add data.images=FOLDER");
-  RIESZ_CHECK(model.image % model.patch == 0, value_and_origin(config, "model.image"), " is no multiple of ",
-              value_and_origin(config, "model.patch"), ": patches tile an image");
-  RIESZ_CHECK(model.channels != 2, value_and_origin(config, "model.channels"), ": images have 1 or 3");
-  RIESZ_CHECK(data.resize == 0 || data.resize >= model.image, value_and_origin(config, "data.resize"),
-              " is less than ", value_and_origin(config, "model.image"), ", which is cut out of it");
-  RIESZ_CHECK(data.shift < model.image, value_and_origin(config, "data.shift"), " moves an image out of its ",
-              value_and_origin(config, "model.image"));
-  numbers_of_channels(config, "data.mean", data.mean);
-  for (const double deviation : numbers_of_channels(config, "data.deviation", data.deviation))
-    RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
-}
-
 void check_workers(const Config& config, int ranks) {
   const auto& layout = config.layout;
-  const bool few = layout.pp <= ranks && layout.dp <= ranks && layout.sp <= ranks && layout.tp <= ranks;
-  const std::int64_t workers = few ? layout.pp * layout.dp * layout.sp * layout.tp : 0;
+  const bool few = std::max({layout.pp, layout.dp, layout.ep, layout.sp, layout.tp, layout.space[0],
+                             layout.space[1]}) <= ranks;
+  const std::int64_t workers =
+      few ? job_size(layout, std::numeric_limits<std::int64_t>::max()).value_or(0) : 0;
   RIESZ_CHECK(workers == ranks, product_of(layout), " workers, but the job has ", ranks,
               ranks == 1 ? " rank" : " ranks", "; start ", few ? concat(workers, " ranks") : "as many",
               " with mpirun -n, or set these keys so that their product is ", ranks, "; ",
               possible_layouts(ranks, layout));
   layout_axes(layout);  // says what does not fit
+}
+
+void check_experts(const Config& config) {
+  const std::int64_t ep = config.layout.ep;
+  if (ep == 1) return;
+  RIESZ_CHECK(has_experts(config.model), value_and_origin(config, "layout.ep"),
+              " workers share out experts, and ", value_and_origin(config, "model.kind"),
+              " has none; set layout.ep to 1, and layout.dp or layout.tp to as many times more, or take a "
+              "model.kind with experts: \"gpt2_moe\", \"mixtral\" or \"qwen2_moe\"");
 }
 
 void check_schedule(const Config& config) {
@@ -144,6 +145,12 @@ void check_optimizer(const Config& config) {
   const auto zero = config.layout.zero;
   RIESZ_CHECK(optimizer.kind != "one_bit_adam" || zero <= 1, "layout.zero = ", zero,
               ": optimizer.kind = \"one_bit_adam\" exchanges whole momenta; set layout.zero to 0 or 1");
+  RIESZ_CHECK(
+      optimizer.kind != "one_bit_adam" || config.layout.ep == 1 || config.layout.experts == "tp",
+      value_and_origin(config, "layout.ep"),
+      ": optimizer.kind = \"one_bit_adam\" averages momenta over "
+      "all workers that share the batch, and each of these has experts of its own; set layout.ep to 1, "
+      "or take another optimizer");
   RIESZ_CHECK(
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
@@ -173,7 +180,13 @@ void check_data(const Config& config) {
 
 }  // namespace
 
+bool has_experts(const Config::Model& model) {
+  return model.kind == "gpt2_moe" || model.kind == "mixtral" || model.kind == "qwen2_moe";
+}
+
 void check_config(const Config& config, int ranks) {
+  check_experts(config);
+  check_space(config);
   check_workers(config, ranks);
   check_pipeline(config);
   check_model(config);

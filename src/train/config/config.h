@@ -23,9 +23,12 @@ struct Config {
   struct Layout {
     std::int64_t dp = 1;
     std::int64_t tp = 1;
+    std::int64_t ep = 1;
+    std::string experts = "dp";
     std::int64_t sp = 1;
     std::string tensor = "1d";
     std::string sequence = "none";
+    std::vector<std::int64_t> space = {1, 1};  ///< workers along an image's height, and along its width
     std::int64_t zero = 0;
     std::int64_t panels = 1;
     bool keep_gathered = false;
@@ -57,7 +60,10 @@ struct Config {
     double rotary_base = 10000.0;
     std::int64_t experts = 8;
     std::int64_t experts_per_token = 2;
+    std::int64_t experts_every = 2;
+    double capacity_factor = 0.0;
     double balance_weight = 0.01;
+    double z_weight = 0.0;
     std::int64_t expert_hidden = 0;
     bool renormalise = false;
     std::string activation = "gelu";
@@ -67,7 +73,13 @@ struct Config {
     std::int64_t image = 28;
     std::int64_t patch = 4;
     std::int64_t channels = 1;
+    std::vector<std::int64_t> depths = {2, 2, 2, 2};
+    std::vector<std::int64_t> widths = {64, 128, 256, 512};
+    std::int64_t stem = 64;
+    bool bottleneck = false;
+    bool halves_first = false;
     bool new_head = false;
+    bool upcycle = false;
   } model;
 
   struct Data {
@@ -148,12 +160,19 @@ struct Config {
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
   bool quiet = false;   ///< no progress and no notes? Said by a command's --quiet, in no file
 
-  /// The labels' names, in the order of their numbers, for a ViT from model.from that keeps its classifier;
-  /// else empty. It is no key: the model's folder says them.
+  /// The labels' names, in the order of their numbers, for a model of images from model.from that keeps its
+  /// classifier; else empty. It is no key: the model's folder says them.
   std::vector<std::string> labels;
 
   /// By a key's name, where it was set: a file, or kCommandLine. Defaults are not in it.
   std::map<std::string, std::string> origins;
 };
+
+/// Have the model's blocks experts? Of a model from model.from this is known once its config.json has been
+/// read.
+bool has_experts(const Config::Model& model);
+/// Does the model see images? Has it their rows and columns as dims, which layout.space shares out?
+bool sees_images(const Config::Model& model);
+bool has_space(const Config::Model& model);
 
 }  // namespace riesz

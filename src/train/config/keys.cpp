@@ -2,147 +2,63 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/config/keys.h"
 
-#include <limits>
 #include <string>
 #include <utility>
+
+#include "riesz/train/config/key_makers.h"
 
 namespace riesz {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-
-// The address of a value inside a Config.
-#define RIESZ_FIELD(type, member) (+[](Config& config) -> type& { return config.member; })
-#define RIESZ_INTEGER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(std::int64_t, member), __VA_ARGS__, least, most, {}, {}, false, false }
-#define RIESZ_NUMBER(member, least, most, ...) \
-  { #member, RIESZ_FIELD(double, member), __VA_ARGS__, least, most, {}, {}, false, false }
-#define RIESZ_SWITCH(member, ...) \
-  { #member, RIESZ_FIELD(bool, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
-#define RIESZ_TEXT(member, ...) \
-  { #member, RIESZ_FIELD(std::string, member), __VA_ARGS__, 0, 0, {}, {}, false, false }
-
-Key choice(Key key, std::vector<std::string> choices) {
-  key.choices = std::move(choices);
-  return key;
-}
-
-Key only(const char* choice, std::vector<std::string> values, Key key) {
-  key.readers.push_back({choice, std::move(values)});
-  return key;
-}
-
-Key path(Key key) {
-  key.path = true;
-  return key;
-}
-
-Key paths(Key key) {
-  key.path = key.several = true;
-  return key;
-}
-
-Key path_or_name(Key key) {
-  key.path = key.or_name = true;
-  return key;
-}
-
-std::vector<Key> layout_keys() {
-  return {
-      RIESZ_INTEGER(layout.dp, 1, kNoLimit, "data parallel: workers that share each batch"),
-      RIESZ_INTEGER(layout.tp, 1, kNoLimit,
-                    "tensor parallel: workers that share each layer; pp x dp x sp x tp is the job's size"),
-      choice(
-          RIESZ_TEXT(
-              layout.tensor,
-              "how they share it: widths; widths and between them the sequence; or matrices in 2, 2.5 or 3 "
-              "dims of a grid"),
-          {"1d", "sp", "2d", "2.5d", "3d"}),
-      RIESZ_INTEGER(layout.sp, 1, kNoLimit, "sequence parallel: workers that share each sequence"),
-      choice(
-          RIESZ_TEXT(
-              layout.sequence,
-              "how they attend to it: keys and values go round a ring, or each has all of it for some heads"),
-          {"none", "ring", "ulysses"}),
-      RIESZ_INTEGER(layout.pp, 1, kNoLimit,
-                    "pipeline parallel: workers, or teams of dp x sp x tp, that share the layers out"),
-      RIESZ_INTEGER(layout.zero, 0, 3,
-                    "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
-                    "gradients too; parameters too"),
-      RIESZ_INTEGER(
-          layout.panels, 1, kNoLimit,
-          "panels in which a layer's operands are gathered, two of them in memory at a time; 1: whole"),
-      RIESZ_SWITCH(layout.keep_gathered,
-                   "whether what layers gathered is kept until backward, which then gathers nothing again"),
-      RIESZ_SWITCH(layout.least_traffic,
-                   "whether each layer is computed where it moves least, not where its operands lie"),
-      choice(RIESZ_TEXT(layout.recompute,
-                        "what is computed again in backward, and not kept until then: nothing; transformer "
-                        "blocks; or attention, whose scores are kept where dropout is on"),
-             {"none", "blocks", "attention"}),
-      only("layout.recompute", {"blocks"},
-           RIESZ_INTEGER(layout.recompute_every, 1, kNoLimit,
-                         "which blocks: the first, and then every so many-th; 1: all")),
-      only("layout.recompute", {"blocks", "attention"},
-           RIESZ_SWITCH(layout.recompute_pieces,
-                        "whether workers whose inputs of these are the same keep a piece of them each, and "
-                        "gather them in backward")),
-  };
-}
-
-/// Read where there is a pipeline.
-std::vector<Key> pipeline_keys() {
-  const auto of_stages = [](Key key) { return only("layout.pp", {"2"}, std::move(key)); };
-  return {
-      of_stages(choice(
-          RIESZ_TEXT(pipeline.schedule, "the order in which stages compute: docs/reference/schedules.md"),
-          {"one_f_one_b", "gpipe", "interleaved", "varuna", "zb_h1", "zb_h2", "zb_v", "v_half", "v_min"})),
-      of_stages(RIESZ_INTEGER(pipeline.chunks, 0, kNoLimit,
-                              "stages of each worker; 0: the schedule's own choice, 2 of interleaved and the "
-                              "V-shaped ones (zb_v, v_half, v_min), 1 of the others")),
-      of_stages(
-          choice(RIESZ_TEXT(pipeline.partition,
-                            "what decides which modules a stage has: docs/reference/partitioners.md; time, "
-                            "pipedream and sagemaker measure some micro-batches first"),
-                 {"count", "parameters", "time", "pipedream", "sagemaker", "names"})),
-      only("pipeline.partition", {"names"},
-           RIESZ_TEXT(pipeline.names,
-                      "patterns of modules and their stages, from 0, such as transformer.h.[2-3]=1 "
-                      "transformer.ln_f=1 lm_head=1; a module that no pattern names is in stage 0")),
-      of_stages(path(RIESZ_TEXT(pipeline.trace,
-                                "a folder for what the workers did when in the last step: timeline.svg, and "
-                                "timeline.json for chrome://tracing; empty: none"))),
-  };
-}
+using detail::choice;
+using detail::Integers;
+using detail::kNoLimit;
+using detail::only;
+using detail::path;
+using detail::path_or_name;
+using detail::paths;
 
 std::vector<Key> model_keys() {
   const char* kind = "model.kind";
-  const auto of_images = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
+  const auto of_images = [](Key key) { return only("model.kind", {"vit", "resnet"}, std::move(key)); };
+  const auto of_vit = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
+  const auto of_resnet = [](Key key) { return only("model.kind", {"resnet"}, std::move(key)); };
+  const auto of_transformers = [](Key key) {
+    return only("model.kind", {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit"},
+                std::move(key));
+  };
   const auto of_experts = [](Key key) {
-    return only("model.kind", {"mixtral", "qwen2_moe"}, std::move(key));
+    return only("model.kind", {"gpt2_moe", "mixtral", "qwen2_moe"}, std::move(key));
   };
   const auto of_text = [](Key key) {
-    return only("model.kind", {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe"}, std::move(key));
+    return only("model.kind", {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe"}, std::move(key));
   };
   return {
       choice(RIESZ_TEXT(
                  model.kind,
-                 "which: GPT-2, as minGPT; GPT-J, whose positions turn and whose branches stand side "
-                 "by side; the Llama family; Mixtral and Qwen2-MoE, Llamas with experts; or ViT, of images"),
-             {"gpt2", "gptj", "llama", "mixtral", "qwen2_moe", "vit"}),
+                 "which: GPT-2, as minGPT, or with experts in some blocks; GPT-J, whose positions turn and "
+                 "whose branches stand side by side; the Llama family; Mixtral and Qwen2-MoE, Llamas with "
+                 "experts; or, of images, ViT and ResNet"),
+             {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "resnet"}),
       path_or_name(RIESZ_TEXT(model.from,
                               "a trained model to go on from: a folder with config.json and safetensors, or "
                               "the name of one in Hugging Face's cache, such as org/name; its sizes stand in "
                               "the place of these keys; empty: none")),
-      RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks"),
-      RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block"),
+      RIESZ_SWITCH(
+          model.upcycle,
+          "whether the model of model.from, a llama or a gpt2, becomes one with experts: each begins "
+          "as a copy of its MLP, and routers are drawn"),
+      of_transformers(RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks")),
+      of_transformers(RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block")),
       only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_INTEGER(model.key_value_heads, 0, kNoLimit,
                          "heads of keys and values, which as many attention heads share each; 0: as many")),
-      RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads"),
-      RIESZ_INTEGER(model.hidden, 0, kNoLimit,
-                    "width of the MLP; of each expert of a mixtral, of the shared expert of a qwen2_moe; 0: "
-                    "four times the width"),
+      of_transformers(
+          RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads")),
+      of_transformers(RIESZ_INTEGER(
+          model.hidden, 0, kNoLimit,
+          "width of the MLP; of each expert of a mixtral or gpt2_moe, of the shared expert of a "
+          "qwen2_moe; 0: four times the width")),
       only(kind, {"qwen2_moe"},
            RIESZ_INTEGER(model.expert_hidden, 0, kNoLimit,
                          "width of each expert but the shared one; 0: that of the shared one")),
@@ -151,14 +67,33 @@ std::vector<Key> model_keys() {
       of_experts(RIESZ_INTEGER(model.experts, 1, 4096, "experts of a block, in the place of its MLP")),
       of_experts(RIESZ_INTEGER(model.experts_per_token, 1, 4096,
                                "experts that each token goes to, of the greatest router logits")),
-      of_experts(RIESZ_NUMBER(model.balance_weight, 0, kNoLimit,
+      only(kind, {"gpt2_moe"},
+           RIESZ_INTEGER(model.experts_every, 1, 10000,
+                         "which blocks have experts: each so many-th, 2 the second, the fourth …; 1: all")),
+      only(kind, {"gpt2_moe"},
+           RIESZ_NUMBER(model.capacity_factor, 0, 1e6,
+                        "times the mean load: choices that an expert takes of a micro-batch at the most, in "
+                        "training; others are dropped; 0: it takes all")),
+      of_experts(RIESZ_NUMBER(model.balance_weight, 0, 1e6,
                               "of the loss that balances the experts, which training adds to that of the "
                               "tokens; 0: none")),
+      only(kind, {"gpt2_moe"},
+           RIESZ_NUMBER(model.z_weight, 0, 1e6,
+                        "of the mean of (log of the sum of exponentials) squared of the router logits, which "
+                        "training adds; 0: none")),
       of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
-      of_images(
-          RIESZ_INTEGER(model.image, 1, kNoLimit, "rows and columns of an image, a multiple of the patch")),
-      of_images(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
+      of_images(RIESZ_INTEGER(model.image, 1, kNoLimit,
+                              "rows and columns of an image; of a vit a multiple of the patch")),
+      of_vit(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
+      of_resnet(RIESZ_INTEGERS(model.depths, 1, "residual blocks of each stage")),
+      of_resnet(RIESZ_INTEGERS(model.widths, 1, "channels that each stage gives")),
+      of_resnet(RIESZ_INTEGER(model.stem, 1, kNoLimit, "channels of the first convolution")),
+      of_resnet(RIESZ_SWITCH(model.bottleneck,
+                             "whether a block has three convolutions, on a fourth of the channels, as from "
+                             "ResNet-50 on; else two")),
+      of_resnet(RIESZ_SWITCH(model.halves_first,
+                             "whether the first stage halves rows and columns, as the others do")),
       of_images(
           RIESZ_SWITCH(model.new_head,
                        "whether a new classifier is drawn, for the labels of the data, in place of that "
@@ -169,14 +104,15 @@ std::vector<Key> model_keys() {
       only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
                         "base of the angles by which heads turn with the position, rope_theta")),
-      choice(RIESZ_TEXT(model.activation,
-                        "of the MLP; gelu is GPT-2's, by tanh; gpt2, gptj and vit have it unless this is "
-                        "given, others silu"),
+      choice(RIESZ_TEXT(
+                 model.activation,
+                 "of the MLP, or behind norms; gelu is GPT-2's, by tanh; gpt2, gpt2_moe, gptj and vit have "
+                 "it unless this is given, resnet relu, others silu"),
              {"gelu", "gelu_exact", "relu", "silu"}),
-      RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms"),
-      only(kind, {"gpt2", "llama", "mixtral", "qwen2_moe"},
+      of_transformers(RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms")),
+      only(kind, {"gpt2", "gpt2_moe", "llama", "mixtral", "qwen2_moe"},
            RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
-      only(kind, {"gpt2", "gptj", "vit"},
+      only(kind, {"gpt2", "gpt2_moe", "gptj", "vit"},
            RIESZ_NUMBER(model.dropout, 0, 0.99, "probability that an activation is dropped in training")),
   };
 }
@@ -343,7 +279,7 @@ std::vector<Key> train_keys() {
                  "last, such as 3:6; empty: none"),
       RIESZ_SWITCH(train.nvtx,
                    "whether steps, phases, layers and operators are ranges for NVIDIA's profilers, such as "
-                   "nsys; it needs a build with CUDA"),
+                   "nsys; it needs a build with CUDA, and train.profile empty"),
   };
 }
 
@@ -376,18 +312,13 @@ std::vector<Key> output_keys() {
   };
 }
 
-#undef RIESZ_FIELD
-#undef RIESZ_INTEGER
-#undef RIESZ_NUMBER
-#undef RIESZ_TEXT
-
 }  // namespace
 
 std::vector<Key> all_keys() {
   std::vector<Key> all;
   for (const auto& section :
-       {general_keys(), layout_keys(), pipeline_keys(), model_keys(), data_keys(), optimizer_keys(),
-        schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
+       {general_keys(), detail::layout_keys(), detail::pipeline_keys(), model_keys(), data_keys(),
+        optimizer_keys(), schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

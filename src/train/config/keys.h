@@ -11,4 +11,11 @@ namespace riesz {
 /// The keys of `schema`.
 std::vector<Key> all_keys();
 
+namespace detail {
+
+/// Those of layouts, and those that are read where there is a pipeline.
+std::vector<Key> layout_keys();
+std::vector<Key> pipeline_keys();
+
+}  // namespace detail
 }  // namespace riesz

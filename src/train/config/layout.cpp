@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/config/layout.h"
 
+#include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "riesz/comm/error.h"
 
@@ -70,6 +75,27 @@ std::string setting(const char* what, const Value& value) {
   return concat("layout.", what, " = ", value);
 }
 
+/// Are the workers of layout.ep a part of those that share each layer?
+bool is_part_of_tp(const Config::Layout& layout) { return layout.ep > 1 && layout.experts == "tp"; }
+
+/// Nothing where it is more than `most`.
+std::optional<std::int64_t> product(const std::vector<std::int64_t>& extents, std::int64_t most) {
+  std::int64_t all = 1;
+  for (const std::int64_t extent : extents) {
+    if (extent > most / all) return std::nullopt;
+    all *= extent;
+  }
+  return all;
+}
+
+/// Do several workers share an image?
+bool shares_space(const Config::Layout& layout) {
+  return std::any_of(layout.space.begin(), layout.space.end(), [](std::int64_t n) { return n > 1; });
+}
+
+/// Such as "[2, 2]".
+std::string space_text(const Config::Layout& layout) { return concat(at::IntArrayRef(layout.space)); }
+
 /// The settings of the first few layouts.
 std::string text_of(const std::vector<Config::Layout>& layouts, bool with_sp) {
   constexpr std::size_t kShown = 4;
@@ -98,21 +124,44 @@ std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& te
 }
 
 std::string product_of(const Config::Layout& layout) {
-  const bool stages = layout.pp > 1;
-  return concat(stages ? "layout.pp x " : "",
-                "layout.dp x layout.sp x layout.tp = ", stages ? concat(layout.pp, " x ") : "", layout.dp,
-                " x ", layout.sp, " x ", layout.tp);
+  const bool stages = layout.pp > 1, experts = layout.ep > 1, space = shares_space(layout);
+  return concat(stages ? "layout.pp x " : "", "layout.dp x ", experts ? "layout.ep x " : "",
+                space ? "layout.space x " : "",
+                "layout.sp x layout.tp = ", stages ? concat(layout.pp, " x ") : "", layout.dp, " x ",
+                experts ? concat(layout.ep, " x ") : "", space ? space_text(layout) + " x " : "", layout.sp,
+                " x ", layout.tp);
+}
+
+std::optional<std::int64_t> job_size(const Config::Layout& layout, std::int64_t most) {
+  std::vector<std::int64_t> extents{layout.pp, layout.dp, layout.ep, layout.sp, layout.tp};
+  extents.insert(extents.end(), layout.space.begin(), layout.space.end());
+  return product(extents, most);
+}
+
+std::optional<std::int64_t> space_size(const Config::Layout& layout, std::int64_t most) {
+  return product(layout.space, most);
 }
 
 std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
-  const std::string job = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
-  if (ranks % wanted.pp != 0) {
-    std::string stages;
-    for (const std::int64_t pp : divisors(ranks)) stages += concat(stages.empty() ? "" : " or ", pp);
-    return concat(job, ": ", setting("pp", stages));
+  std::string where = concat("on ", ranks, ranks == 1 ? " rank" : " ranks");
+  std::int64_t of_stage = ranks;
+  const char* with_one = " with ";
+  for (const auto& [axis, extent] : {std::pair("pp", wanted.pp), std::pair("ep", wanted.ep)}) {
+    if (of_stage % extent != 0) {
+      std::string fitting;
+      for (const std::int64_t d : divisors(of_stage)) fitting += concat(fitting.empty() ? "" : " or ", d);
+      return concat(where, ": ", setting(axis, fitting));
+    }
+    of_stage /= extent;
+    if (extent > 1) where += std::exchange(with_one, " and ") + setting(axis, extent);
   }
-  const std::int64_t of_stage = ranks / wanted.pp;
-  const std::string where = wanted.pp > 1 ? concat(job, " with ", setting("pp", wanted.pp)) : job;
+  if (shares_space(wanted)) {
+    const std::int64_t sharers = space_size(wanted, ranks).value_or(ranks + 1);
+    if (of_stage % sharers != 0)
+      return concat(where, ": layout.space = ", space_text(wanted), " does not fit");
+    of_stage /= sharers;
+    where += concat(with_one, "layout.space = ", space_text(wanted));
+  }
   const bool shared = wanted.sequence != "none";
   const auto fitting = layouts_on(of_stage, wanted.tensor, wanted.sequence);
   if (!fitting.empty()) return concat(where, ": ", text_of(fitting, shared || wanted.sp != 1));
@@ -121,20 +170,20 @@ std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
     if (layouts_on(of_stage, tensor, wanted.sequence).empty()) continue;
     others += concat(others.empty() ? "" : ", ", '"', tensor, '"');
   }
-  const std::string with = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
-  return concat(where, " there is no \"", wanted.tensor, '"', with, ", but ", others);
+  const std::string sequence = shared ? concat(" with layout.sequence = \"", wanted.sequence, '"') : "";
+  return concat(where, " there is no \"", wanted.tensor, '"', sequence, ", but ", others);
 }
 
 std::vector<Axis> layout_axes(const Config::Layout& layout) {
   const auto possible = [&] {
-    return possible_layouts(layout.pp * layout.dp * layout.sp * layout.tp, layout);
+    return possible_layouts(*job_size(layout, std::numeric_limits<std::int64_t>::max()), layout);
   };
   RIESZ_CHECK(
       layout.sp == 1 || layout.sequence != "none", "layout.sp = ", layout.sp,
       " workers share each sequence, but layout.sequence = \"none\" leaves it whole; set it to \"ring\" or "
       "\"ulysses\", or layout.sp to 1; ",
       possible());
-  const bool alone = layout.dp == 1 && layout.tp == 1;
+  const bool alone = layout.dp == 1 && layout.ep == 1 && layout.tp == 1 && !shares_space(layout);
   RIESZ_CHECK(layout.sp > 1 || layout.sequence == "none" || alone, "layout.sequence = \"", layout.sequence,
               "\" shares each sequence among layout.sp workers, but layout.sp = 1 leaves it whole; set "
               "layout.sequence to \"none\", or layout.sp above 1; ",
@@ -142,10 +191,41 @@ std::vector<Axis> layout_axes(const Config::Layout& layout) {
   const auto tensor = tensor_axes(layout.tensor, layout.tp);
   RIESZ_CHECK(tensor.has_value(), "layout.tensor = \"", layout.tensor, "\" needs layout.tp workers that are ",
               needs(layout.tensor), ", not ", layout.tp, "; ", possible());
+  const bool in_tp = is_part_of_tp(layout);
+  RIESZ_CHECK(!in_tp || layout.tensor == "1d" || layout.tensor == "sp",
+              "layout.experts = \"tp\" makes layout.ep a part of the axis tp, which layout.tensor = \"",
+              layout.tensor,
+              "\" does not have; set layout.tensor to \"1d\" or \"sp\", or layout.experts to "
+              "\"dp\"");
+  const Axis experts{"ep", static_cast<int>(layout.ep)};
   std::vector<Axis> axes{{"dp", static_cast<int>(layout.dp)}};
+  if (layout.ep > 1 && !in_tp) axes.push_back(experts);
+  if (shares_space(layout)) {
+    RIESZ_CHECK(
+        layout.space.size() == 2, "layout.space = ", space_text(layout), " has ", layout.space.size(),
+        " numbers; it has one of workers along the height of an image, and one along its width, such as "
+        "[2, 2]");
+    axes.push_back({"height", static_cast<int>(layout.space[0])});
+    axes.push_back({"width", static_cast<int>(layout.space[1])});
+  }
   if (layout.sequence != "none") axes.push_back({"sp", static_cast<int>(layout.sp)});
   axes.insert(axes.end(), tensor->begin(), tensor->end());
+  if (in_tp) axes.push_back(experts);
   return axes;
+}
+
+std::vector<std::string> token_axes(const Config::Layout& layout, const Partition& mesh) {
+  std::vector<std::string> axes;
+  for (const char* axis : {"dp", "ep", "height", "width", "sp"}) {
+    const bool shares_layers = std::string_view(axis) == "ep" && is_part_of_tp(layout);
+    if (mesh.find(axis) >= 0 && !shares_layers) axes.emplace_back(axis);
+  }
+  return axes;
+}
+
+Layout layout_on(const Config::Layout& layout, const Partition& stage) {
+  Layout made = spaces::named(layout.tensor, layout.sequence, stage);
+  return layout.ep > 1 ? spaces::with_experts(std::move(made), layout.experts) : made;
 }
 
 std::vector<Axis> job_axes(const Config::Layout& layout) {

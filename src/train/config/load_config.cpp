@@ -63,12 +63,33 @@ bool allowed(const Key& key, Number value) {
 
 bool allowed(const Key&, bool) { return true; }
 
+/// The integers of a list; nothing where an element is none, or where there is no element.
+std::optional<std::vector<std::int64_t>> integers_of(const toml::node& node) {
+  const toml::array* const list = node.as_array();
+  if (list == nullptr || list->empty()) return std::nullopt;
+  std::vector<std::int64_t> all;
+  for (const toml::node& each : *list) {
+    const std::optional<std::int64_t> value = each.value_exact<std::int64_t>();
+    if (!value) return std::nullopt;
+    all.push_back(*value);
+  }
+  return all;
+}
+
+bool allowed(const Key& key, const std::vector<std::int64_t>& values) {
+  return std::all_of(values.begin(), values.end(), [&](std::int64_t each) { return allowed(key, each); });
+}
+
 /// Puts a value of the right type into the config.
 void set(Config& config, const std::string& origin, const Key& key, const toml::node& node) {
   std::visit(
       [&](auto field) {
         using Value = std::remove_reference_t<decltype(field(config))>;
-        std::optional<Value> value = node.value_exact<Value>();
+        std::optional<Value> value;
+        if constexpr (std::is_same_v<Value, std::vector<std::int64_t>>)
+          value = integers_of(node);
+        else
+          value = node.value_exact<Value>();
         if constexpr (std::is_same_v<Value, double>) {
           if (!value) value = node.value<double>();  // an integer is a number too
         }
@@ -84,32 +105,34 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
 ///     layout = part { "." part }     part = axis extent     extent = count { "x" count }
 ///     axis = "pp" | "dp" | "sp" | "tp" | "ep" | "space"
 ///
-/// Each axis is there at most once, in any order, with a count of 1 or more. Until there are axes ep, which
-/// shares experts out, and space, which shares an image's dims out, such as space2x2, both are refused by
-/// name.
-std::vector<std::pair<std::string, std::int64_t>> extents_of(const std::string& origin,
-                                                             const std::string& text) {
-  const std::vector<std::string> axes{"pp", "dp", "sp", "tp"};
-  const char* const rule = "; it must be axes (pp, dp, sp, tp) with their extents, such as dp2.tp4";
-  std::vector<std::pair<std::string, std::int64_t>> all;
+/// Each axis is there at most once, in any order, with a count of 1 or more; space with two of them.
+std::vector<std::pair<std::string, std::vector<std::int64_t>>> extents_of(const std::string& origin,
+                                                                          const std::string& text) {
+  const std::vector<std::string> axes{"pp", "dp", "ep", "space", "sp", "tp"};
+  const char* const rule =
+      "; it must be axes (pp, dp, ep, space, sp, tp) with their extents, such as dp2.tp4 or dp2.space2x2";
+  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all;
   std::istringstream parts(text);
   for (std::string part; std::getline(parts, part, '.');) {
     const std::size_t digits = std::min(part.find_first_of("0123456789"), part.size());
     const std::string axis = part.substr(0, digits);
-    const bool later = axis == "ep" || axis == "space";
-    RIESZ_CHECK(!later, origin, ": layout is ", in_quotes(text), ", where ", in_quotes(part),
-                " is of the axis ", axis, ", which is not there yet", rule);
-    std::int64_t extent = 0;
+    std::vector<std::int64_t> counts;
     const char* const last = part.data() + part.size();
-    const auto [end, error] = std::from_chars(part.data() + digits, last, extent);
-    const bool good = error == std::errc() && end == last && extent >= 1 &&
-                      std::find(axes.begin(), axes.end(), axis) != axes.end();
+    const char* at = part.data() + digits;
+    bool good = std::find(axes.begin(), axes.end(), axis) != axes.end();
+    for (bool more = good; more; at += more ? 1 : 0) {
+      const auto [end, error] = std::from_chars(at, last, counts.emplace_back());
+      good = good && error == std::errc() && counts.back() >= 1;
+      at = end;
+      more = good && at != last && *at == 'x';
+    }
+    good = good && at == last && counts.size() == (axis == "space" ? 2U : 1U);
     RIESZ_CHECK(good, origin, ": layout is ", in_quotes(text), ", where ", in_quotes(part), " is no extent",
                 rule);
     for (const auto& [name, n] : all)
       RIESZ_CHECK(name != "layout." + axis, origin, ": layout is ", in_quotes(text), ", which names ", axis,
                   " twice");
-    all.emplace_back("layout." + axis, extent);
+    all.emplace_back("layout." + axis, counts);
   }
   RIESZ_CHECK(!all.empty() && !text.ends_with('.'), origin, ": layout is ", in_quotes(text), rule);
   return all;
@@ -118,8 +141,12 @@ std::vector<std::pair<std::string, std::int64_t>> extents_of(const std::string& 
 /// `set_from`: where the keys are said to be set.
 void set_extents(Config& config, const std::string& origin, const std::string& set_from,
                  const std::string& text) {
-  for (const auto& [name, extent] : extents_of(origin, text)) {
-    std::get<std::int64_t& (*)(Config&)>(find_key(name)->field)(config) = extent;
+  for (const auto& [name, counts] : extents_of(origin, text)) {
+    const Field& field = find_key(name)->field;
+    if (const auto* const list = std::get_if<std::vector<std::int64_t>& (*)(Config&)>(&field))
+      (*list)(config) = counts;
+    else
+      std::get<std::int64_t& (*)(Config&)>(field)(config) = counts.front();
     config.origins[name] = set_from;
   }
 }
@@ -212,9 +239,11 @@ toml::table parse(const fs::path& file) {
 /// The TOML of a word's value; a bare word of a text key is that text.
 toml::table parse_word(const std::string& value, const Key& key) {
   const bool text = std::holds_alternative<std::string& (*)(Config&)>(key.field);
+  const bool list = std::holds_alternative<std::vector<std::int64_t>& (*)(Config&)>(key.field);
+  const bool bare = list && !value.starts_with('[');  // 2,2 is [2, 2]
   try {
     check_dots("", value);
-    toml::table parsed = toml::parse("value = " + value);
+    toml::table parsed = toml::parse(bare ? "value = [" + value + "]" : "value = " + value);
     if (parsed.size() == 1 && (!text || parsed["value"].is_string())) return parsed;
   } catch (const toml::parse_error&) {
     // not TOML: a text
@@ -257,7 +286,9 @@ void add_defaults(Config& config) {
   if (!config.model.from.empty()) return;
   const std::string& kind = config.model.kind;
   const bool like_llama = kind == "llama" || kind == "mixtral" || kind == "qwen2_moe";
-  if (like_llama && !config.origins.contains("model.activation")) config.model.activation = "silu";
+  if (config.origins.contains("model.activation")) return;
+  if (like_llama) config.model.activation = "silu";
+  if (kind == "resnet") config.model.activation = "relu";
 }
 }  // namespace
 

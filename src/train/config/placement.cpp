@@ -13,6 +13,7 @@
 #include "riesz/nn/names.h"
 #include "riesz/pipeline/partitioner/partition_by.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
+#include "riesz/train/config/layout.h"
 #include "riesz/train/config/schema.h"
 
 namespace riesz {
@@ -89,8 +90,9 @@ void check_blocks(const Config& config, const CostTree& tree) {
   RIESZ_CHECK(stages(config) <= most, value_and_origin(config, "layout.pp"), " x ", chunks(config),
               chunks(config) == 1 ? " stage" : " stages", " of each worker are more than the ", most,
               " blocks that the model has, ", shortened(paths),
-              "; a stage has one at least: set layout.pp to ", most / chunks(config),
-              " or less, or model.layers above ", config.model.layers);
+              "; a stage has one at least: set layout.pp to ", most / chunks(config), " or less, or ",
+              has_space(config.model) ? std::string("give model.depths more blocks")
+                                      : concat("model.layers above ", config.model.layers));
 }
 
 }  // namespace
@@ -133,10 +135,10 @@ StagePlan plan_stages(const Config& config, const CostTree& tree) {
 
 Layout layout_of(const Config& config, const Partition& job, const ModuleStages& placement) {
   const Config::Layout& layout = config.layout;
-  if (layout.pp == 1) return spaces::named(layout.tensor, layout.sequence, job);
+  if (layout.pp == 1) return layout_on(layout, job);
   std::vector<Layout> layouts;
   for (const int worker : pipeline_schedule(config).worker_of)
-    layouts.push_back(spaces::named(layout.tensor, layout.sequence, job.at("pp", worker)));
+    layouts.push_back(layout_on(layout, job.at("pp", worker)));
   return spaces::placed(std::move(layouts), placement);
 }
 

@@ -6,19 +6,21 @@
 #include <array>
 #include <charconv>
 #include <iomanip>
-#include <limits>
 #include <sstream>
 #include <type_traits>
 #include <utility>
 
 #include "riesz/io/escaped.h"
+#include "riesz/train/config/key_makers.h"
 #include "riesz/train/config/keys.h"
 #include "riesz/train/config/nearest.h"
 
 namespace riesz {
 namespace {
 
-constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+using detail::kNoLimit;
+
+using IntegersField = std::vector<std::int64_t>& (*)(Config&);
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
@@ -153,9 +155,11 @@ std::string rule(const Key& key) {
     return text;
   }
   if (std::holds_alternative<bool& (*)(Config&)>(key.field)) return "true or false";
+  if (std::holds_alternative<IntegersField>(key.field))
+    return "a list of integers, each " + number_text(key.least) + " or more";
   const bool integer = std::holds_alternative<std::int64_t& (*)(Config&)>(key.field);
   const std::string type = integer ? "an integer" : "a number";
-  if (key.most == kNoLimit) return type + ", " + number_text(key.least) + " or more";
+  if (key.most == detail::kNoLimit) return type + ", " + number_text(key.least) + " or more";
   return type + " from " + number_text(key.least) + " to " + number_text(key.most);
 }
 
@@ -168,6 +172,10 @@ std::string value_text(const Key& key, Config config) {
           out << in_whole_quotes(value);
         } else if constexpr (std::is_same_v<decltype(field), bool& (*)(Config&)>) {
           out << (value ? "true" : "false");
+        } else if constexpr (std::is_same_v<decltype(field), IntegersField>) {
+          out << '[';
+          for (std::size_t i = 0; i < value.size(); ++i) out << (i > 0 ? ", " : "") << value[i];
+          out << ']';
         } else {
           out << toml_number(value);
         }

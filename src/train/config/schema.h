@@ -14,7 +14,7 @@ namespace riesz {
 
 /// The member of Config that holds a key's value. It also says the key's type.
 using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std::string& (*)(Config&),
-                           bool& (*)(Config&)>;
+                           bool& (*)(Config&), std::vector<std::int64_t>& (*)(Config&)>;
 
 /// A key that decides whether another one is read, and the values with which it is; of a number the least, of
 /// a switch "true" or "false".
@@ -28,7 +28,7 @@ struct Key {
   std::string name;  ///< section.key, or a key alone
   Field field;
   std::string meaning;
-  double least = 0;                  ///< of a number
+  double least = 0;                  ///< of a number, or of each in a list
   double most = 0;                   ///< of a number; none where it is below `least`
   std::vector<std::string> choices;  ///< of a text, all that it may be; empty: anything
   std::vector<Readers> readers;      ///< it is read with all of these; none: always

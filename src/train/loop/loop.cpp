@@ -43,6 +43,7 @@ struct Late {
     all.loss = result.loss;
     all.gradient_norm = result.gradient_norm;
     all.skipped = result.skipped != 0;
+    all.experts = GateReport::row_of(result.experts);
     return all;
   }
 };

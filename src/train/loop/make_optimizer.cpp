@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/loop/make_optimizer.h"
 
-#include <string>
 #include <vector>
 
 #include "riesz/optim/adafactor.h"
@@ -16,21 +15,9 @@
 #include "riesz/optim/sgd.h"
 
 namespace riesz {
-namespace {
-
-/// The workers through this one that share out the batch and the sequences.
-Partition batch_sharers(const Partition& mesh) {
-  std::vector<std::string> axes;
-  for (const char* axis : {"dp", "sp"}) {
-    if (mesh.find(axis) >= 0) axes.emplace_back(axis);
-  }
-  return mesh.along(axes);
-}
-
-}  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
-                                          const std::shared_ptr<Store>& store, const Partition& workers) {
+                                          const std::shared_ptr<Store>& store, const Partition& sharers) {
   const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze] = config;
   const bool by_shape = decays == "matrices";
   const double decay = by_shape ? 0 : weight_decay;
@@ -48,7 +35,7 @@ std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                        groups);
   if (kind == "one_bit_adam")
     return std::make_unique<OneBitAdam>(
-        store, batch_sharers(workers), OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze}, groups);
+        store, sharers, OneBitAdamOptions{rate, beta1, beta2, epsilon, decay, freeze}, groups);
   return std::make_unique<AdamW>(store, AdamWOptions{rate, beta1, beta2, epsilon, decay}, groups);
 }
 

@@ -10,10 +10,10 @@
 
 namespace riesz {
 
-/// The optimizer that a configuration names, for a store. `workers`: the grid of all the model's workers.
-/// Each of them calls it; nothing is communicated.
+/// The optimizer that a configuration names, for a store. `sharers`: the workers through this one that share
+/// out the batch and the sequences (`token_axes`). Local.
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
-                                          const std::shared_ptr<Store>& store, const Partition& workers);
+                                          const std::shared_ptr<Store>& store, const Partition& sharers);
 
 /// The rates and momentum of a step by the schedule.
 struct Pace {

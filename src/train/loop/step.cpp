@@ -87,9 +87,12 @@ const Learner& with_frozen(const Config& config, const Learner& model) {
 TrainingStep::TrainingStep(const Config& config, const Learner& model)
     : config_(config),
       model_(with_frozen(config, model)),
-      zeros_(model.module, {.stage = static_cast<int>(config.layout.zero)}),
+      gates_(model.module, model.workers),
+      zeros_(model.module, {.stage = static_cast<int>(config.layout.zero),
+                            .axes = token_axes(config.layout, model.workers)}),
       store_(zeros_.store()),
-      optimizer_(make_optimizer(config.optimizer, store_, model.workers)) {
+      optimizer_(make_optimizer(config.optimizer, store_,
+                                model.workers.along(token_axes(config.layout, model.workers)))) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
   if (config.layout.recompute != "none") set_recompute(model.module, policy_of(config.layout));
   if (model.load && !config.resume) model.load();
@@ -157,6 +160,7 @@ TrainingStep::Result TrainingStep::operator()(std::int64_t step, const Batch& ba
   zeros_.set_reducing(reduced);
   Result result{loss_and_gradients(step, batch), 0, now.learning_rate};
   check_loss(step, result.loss);
+  result.experts = gates_.of_step(step);
   const Range range(RangeKind::phase, "optimizer");
   const LayerScope gradients("gradients", Phase::update);
   const bool goes_on = !scale_ || scale_->unscale(*store_);

@@ -11,6 +11,7 @@
 #include "riesz/optim/optimizer.h"
 #include "riesz/pipeline/run/pipeline.h"
 #include "riesz/train/config/config.h"
+#include "riesz/train/loop/gate_report.h"
 #include "riesz/train/loop/learner.h"
 #include "riesz/zero/stage_zeros.h"
 
@@ -38,7 +39,8 @@ class TrainingStep {
     /// Before clipping. Infinite where the step was skipped, or where gradients are not reduced (1-bit Adam).
     LateNumber gradient_norm;
     double learning_rate;
-    LateNumber skipped = 0;  ///< 1 if it was: fp16, where some gradient was not finite
+    LateNumber skipped = 0;    ///< 1 if it was: fp16, where some gradient was not finite
+    LateNumbers experts = {};  ///< of a model with experts (`GateReport`)
 
     /// Does a device still compute it? Then a read of a number waits.
     bool on_a_device() const { return loss.there().defined(); }
@@ -85,6 +87,7 @@ class TrainingStep {
 
   Config config_;
   const Learner& model_;
+  GateReport gates_;
   StageZeros zeros_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<Optimizer> optimizer_;

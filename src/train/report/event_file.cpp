@@ -62,6 +62,11 @@ std::string event(double time, const Row& row) {
   add("learning_rate", row.learning_rate);
   add("gradient_norm", row.gradient_norm);
   add("rate", row.rate);
+  if (row.experts) {
+    add("experts/load", row.experts->load);
+    add("experts/dropped", row.experts->dropped);
+    add("experts/gate_entropy", row.experts->entropy);
+  }
   return real(1, time) + whole(2, row.step) + part(5, values);
 }
 

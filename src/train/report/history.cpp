@@ -86,6 +86,11 @@ RowFormat json_lines() {
             add("gradient_norm", row.gradient_norm);
             add("rate", row.rate);
             add("seconds", row.seconds);
+            if (row.experts) {
+              add("expert_load", row.experts->load);
+              add("dropped", row.experts->dropped);
+              add("gate_entropy", row.experts->entropy);
+            }
             return line + "}\n";
           }};
 }

@@ -12,6 +12,15 @@
 
 namespace riesz {
 
+/// How a model with experts chose them in a step, over all its tokens.
+struct ExpertRow {
+  double load = 0;  ///< the greatest share of a block's expert over the mean one; 1: all blocks are balanced
+  double dropped = 0;  ///< the share of choices that were dropped, mean over blocks
+  double entropy = 0;  ///< of a token's probabilities of experts, in nats, mean over tokens and blocks
+
+  bool operator==(const ExpertRow&) const = default;
+};
+
 /// The record of one step of training.
 struct Row {
   std::int64_t step = 0;                ///< counted from 1
@@ -22,6 +31,7 @@ struct Row {
   double rate = 0;           ///< units of the task (`DataUnit`) a second, in this step alone
   double seconds = 0;        ///< since training began
   bool skipped = false;      ///< fp16: it changed nothing; not written to files, where the norm is infinite
+  std::optional<ExpertRow> experts = {};  ///< of a model with experts; not in the CSV
 
   bool operator==(const Row&) const = default;
 };
@@ -43,8 +53,9 @@ struct RowFormat {
 };
 
 RowFormat csv_format();
-/// A JSON object in each line, with the CSV's names. Numbers that were not measured are left out, and so are
-/// those that are not finite, which JSON cannot express.
+/// A JSON object in each line, with the CSV's names, and expert_load, dropped and gate_entropy of a model
+/// with experts. Numbers that were not measured are left out, and so are those that are not finite, which
+/// JSON cannot express.
 RowFormat json_lines();
 
 /// A file of rows on disk. Each row is written at once, by one write, so a crash loses no written row.

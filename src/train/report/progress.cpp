@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "riesz/comm/error.h"
 #include "riesz/comm/start/launcher.h"
 #include "riesz/train/config/number_text.h"
 
@@ -85,6 +86,10 @@ std::string Progress::line(const Row& row, std::size_t width) const {
   const std::string step = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
   const std::string loss = number("  loss %.4g", row.loss);
   std::string held_out = held_out_loss_ ? number("  held out %.4g", *held_out_loss_) : "";
+  std::string experts = row.experts ? concat(number("  load %.3g", row.experts->load),
+                                             number("  dropped %.2g %%", 100 * row.experts->dropped),
+                                             number("  entropy %.3g", row.experts->entropy))
+                                    : "";
   std::string speed = "  " + grouped(std::llround(rate_)) + " " + counted_ + "s/s";
   // By the steps that this progress has seen, but for the first, which takes longer: an earlier run, from
   // which training goes on, may have been on other machines.
@@ -93,8 +98,8 @@ std::string Progress::line(const Row& row, std::size_t width) const {
   const auto steps = static_cast<double>(first ? row.step : row.step - first_->step);
   const double left = seconds / steps * static_cast<double>(steps_ - row.step);
   std::string time = row.step == steps_ ? "  took " + duration(row.seconds) : "  " + duration(left) + " left";
-  const auto text = [&] { return step + loss + held_out + speed + time; };
-  for (std::string* part : {&speed, &held_out, &time}) {
+  const auto text = [&] { return step + loss + held_out + experts + speed + time; };
+  for (std::string* part : {&experts, &speed, &held_out, &time}) {
     if (text().size() > width) part->clear();
   }
   return text().substr(0, width);

@@ -84,8 +84,10 @@ std::optional<Row> row_of_json(const std::string& line) {
   if (step == json.end() || !step->is_number_integer() || !loss || !learning_rate || !rate || !seconds)
     return std::nullopt;
   const double norm = number("gradient_norm").value_or(std::numeric_limits<double>::infinity());
-  return Row{
-      step->get<std::int64_t>(), *loss, number("held_out_loss"), *learning_rate, norm, *rate, *seconds};
+  Row row{step->get<std::int64_t>(), *loss, number("held_out_loss"), *learning_rate, norm, *rate, *seconds};
+  const auto load = number("expert_load"), dropped = number("dropped"), entropy = number("gate_entropy");
+  if (load && dropped && entropy) row.experts = ExpertRow{*load, *dropped, *entropy};
+  return row;
 }
 
 /// "3", "3 to 5", "3 to 5 and 9".
@@ -128,16 +130,20 @@ std::vector<Read> rows_of(const fs::path& path, std::int64_t step, ReadHistory& 
   return all;
 }
 
-/// Adds rows of steps that have none, where metrics.jsonl has them; says so, and which it has not.
+/// Adds what metrics.jsonl alone has: rows of steps that have none, and what rows say of experts. Says which
+/// rows it adds, and which it has not.
 void fill_gaps(const fs::path& csv, const fs::path& lines, std::int64_t step, ReadHistory& history) {
   std::map<std::int64_t, Row> rows;
   for (const Row& row : history.rows) rows[row.step] = row;
-  if (static_cast<std::int64_t>(rows.size()) == step) return;
+  const bool complete = static_cast<std::int64_t>(rows.size()) == step;
+  ReadHistory unneeded;  // notes on a file without which no row is missing
   std::vector<std::int64_t> filled, missing;
-  for (const std::string& line : lines_of(lines, history)) {
+  for (const std::string& line : lines_of(lines, complete ? unneeded : history)) {
     const std::optional<Row> row = row_of_json(line);
-    if (!row || row->step < 1 || row->step > step || !rows.emplace(row->step, *row).second) continue;
-    filled.push_back(row->step);
+    if (!row || row->step < 1 || row->step > step) continue;
+    const auto [at, added] = rows.emplace(row->step, *row);
+    at->second.experts = row->experts;
+    if (added) filled.push_back(row->step);
   }
   for (std::int64_t each = 1; each <= step; ++each) {
     if (!rows.contains(each)) missing.push_back(each);

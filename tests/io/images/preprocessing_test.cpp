@@ -54,6 +54,24 @@ TEST(Preprocessing, IsRead) {
       {.channels = 1, .size = 16, .resized = 32, .bicubic = true});
 }
 
+/// What is cut out is a share of what is resized, where it is small.
+TEST(Preprocessing, IsReadOfAConvNextsProcessor) {
+  const Preprocessing resnet = preprocessing_of(  // as microsoft/resnet-18 has it
+      R"({"crop_pct": 0.875, "do_normalize": true, "do_resize": true,
+          "feature_extractor_type": "ConvNextFeatureExtractor", "image_mean": [0.485, 0.456, 0.406],
+          "image_std": [0.229, 0.224, 0.225], "resample": 3, "size": 224})",
+      3);
+  expect_form(resnet.form, {.channels = 3, .size = 224, .resized = 256, .bicubic = true});
+  EXPECT_THAT(resnet.mean, ElementsAre(0.485, 0.456, 0.406));
+  const auto form_of = [](const std::string& keys) {
+    return preprocessing_of(R"({"image_processor_type": "ConvNextImageProcessor")" + keys + "}", 3).form;
+  };
+  expect_form(form_of(""), {.channels = 3, .size = 384, .stretched = true, .bicubic = true});
+  expect_form(form_of(R"(, "size": {"shortest_edge": 100}, "crop_pct": 0.96, "resample": 2)"),
+              {.channels = 3, .size = 100, .resized = 104});
+  EXPECT_ERROR(form_of(R"(, "size": 64, "crop_pct": 0)"), "crop_pct is 0");
+}
+
 /// By the formula of each: (b · factor − mean) / deviation, or less of it.
 TEST(Preprocessing, IsWhatTheFactorAndTheNumbersSay) {
   const at::Tensor bytes = at::arange(256, at::kByte).view({1, 1, 16, 16});

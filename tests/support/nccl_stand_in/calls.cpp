@@ -87,6 +87,7 @@ struct Flight {
 /// What a group does when its turn comes.
 struct Work {
   nccl::Comm comm;
+  NcclStandIn::State::Room& room;
   std::vector<Flight> flights;
   std::vector<std::function<void()>> before, after;  // on the host's memory
   std::string text;
@@ -140,13 +141,18 @@ void add_collective(Work& work, const Call& call) {
 }
 
 /// What else is issued on this device, and waits for the oldest group.
-std::string behind() {
+std::string behind(const NcclStandIn::State::Room& room) {
   NcclStandIn::State& state = NcclStandIn::State::now();
   const std::lock_guard lock(state.mutex);
   std::string all;
-  for (std::size_t i = 1; i < state.waiting.size(); ++i)
-    all += concat(all.empty() ? "; behind it: " : "; ", state.waiting[i]);
+  for (std::size_t i = 1; i < room.waiting.size(); ++i)
+    all += concat(all.empty() ? "; behind it: " : "; ", room.waiting[i]);
   return all;
+}
+
+bool of_single_bytes(const std::vector<Call>& calls) {
+  return std::all_of(calls.begin(), calls.end(),
+                     [](const Call& call) { return call.count * bytes_of(call.type) <= 1; });
 }
 
 /// Runs in the stream's thread.
@@ -180,7 +186,8 @@ void perform(Work& work) {
     const bool repeats = waits.ends_with(each.text);
     if (!each.done(transport) && !repeats) waits += concat(waits.empty() ? "" : "; ", each.text);
   }
-  failed(&comm, concat("NCCL would hang: ", waits, " waits, and the other end does not come", behind()));
+  failed(&comm,
+         concat("NCCL would hang: ", waits, " waits, and the other end does not come", behind(work.room)));
 }
 
 }  // namespace
@@ -198,36 +205,36 @@ std::string text_of(const Call& call) {
 }
 
 Result issue(const std::vector<Call>& calls) {
-  nccl::OpaqueComm& comm = *calls.front().comm;
-  const auto work = std::make_shared<Work>();
-  work->comm = &comm;
+  // A device has room for one kernel of NCCL's, for more are not promised: so communicators too are called
+  // in one order on all ranks. Beside it there is room for one that moves single bytes.
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  const bool connects = of_single_bytes(calls);
+  NcclStandIn::State::Room& room = connects ? state.room_for_bytes : state.room;
+  const auto work = std::make_shared<Work>(calls.front().comm, room);
   for (const Call& call : calls) {
     if (call.stream != calls.front().stream)
       return refused(Result::invalid_usage,
                      "ncclGroupEnd: a communicator's calls of one group are on several streams");
-    count(call.function);
+    if (!connects) count(call.function);
     work->text += concat(work->text.empty() ? "" : ", ", text_of(call));
     if (is(call, "ncclSend") || is(call, "ncclRecv"))
       add_pair(*work, call);
     else
       add_collective(*work, call);
   }
-  // A device has room for one kernel of NCCL's, for more are not promised: so communicators too are called
-  // in one order on all ranks.
-  NcclStandIn::State& state = NcclStandIn::State::now();
   pretend::Stream* const stream = calls.front().stream;
   const std::lock_guard lock(state.issuing);
-  const auto before = std::pair(state.last_stream, state.last_number);
+  const auto before = std::pair(room.last_stream, room.last_number);
   {
     const std::lock_guard texts(state.mutex);
-    state.waiting.push_back(work->text);
+    room.waiting.push_back(work->text);
   }
-  state.last_stream = stream;
-  state.last_number = stream->add([work, before, stream, &state] {
+  room.last_stream = stream;
+  room.last_number = stream->add([work, before, stream, &state] {
     if (before.first != nullptr && before.first != stream) before.first->wait(before.second);
     perform(*work);
     const std::lock_guard texts(state.mutex);
-    state.waiting.pop_front();
+    work->room.waiting.pop_front();
   });
   return Result::success;
 }

@@ -3,6 +3,7 @@
 // How the stand-in makes communicators: whoever made the id hears all ranks, compares them, and answers.
 #include <ATen/ops/empty.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int kMostRanks = 64;
 constexpr int kChannelsEach = 3;
-constexpr int kMaking = 2;  // the channel in which one is made
 
 struct Id {
   char name[8];
@@ -107,12 +107,6 @@ void hear_all(int channel) {
   comes([&] { return sent->done(); }, [&] { return state.stops.load(); });
 }
 
-void run(std::function<void()> body) {
-  NcclStandIn::State& state = NcclStandIn::State::now();
-  const std::lock_guard lock(state.mutex);
-  state.threads.emplace_back(std::move(body));
-}
-
 /// Runs in a thread of each rank, unless it blocks.
 void join(nccl::Comm comm, const Id& id, const Arrival& me) {
   NcclStandIn::State& state = NcclStandIn::State::now();
@@ -134,6 +128,12 @@ void join(nccl::Comm comm, const Id& id, const Arrival& me) {
 
 }  // namespace
 
+void run_beside(std::function<void()> body) {
+  NcclStandIn::State& state = NcclStandIn::State::now();
+  const std::lock_guard lock(state.mutex);
+  state.threads.emplace_back(std::move(body));
+}
+
 Result get_unique_id(nccl::UniqueId* id) {
   NcclStandIn::State& state = NcclStandIn::State::now();
   int channel = 0;
@@ -148,7 +148,7 @@ Result get_unique_id(nccl::UniqueId* id) {
   const Id made{"riesz", Runtime::rank(), channel};
   *id = {};
   std::memcpy(id, &made, sizeof made);
-  run([channel] { hear_all(channel); });
+  run_beside([channel] { hear_all(channel); });
   return Result::success;
 }
 
@@ -176,9 +176,12 @@ Result comm_init_rank(nccl::Comm* comm, int ranks, nccl::UniqueId unique, int ra
   made->ranks = ranks;
   made->rank = rank;
   made->channel = id.channel;
+  made->blocks = blocking != 0;
+  const char* const at_once = std::getenv("NCCL_RUNTIME_CONNECT");
+  made->connects_collectives = at_once != nullptr && std::string(at_once) == "0";
   *comm = made;
   if (blocking == 0) {
-    run([made, id, me] { join(made, id, me); });
+    run_beside([made, id, me] { join(made, id, me); });
     return Result::in_progress;
   }
   join(made, id, me);

@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "riesz/comm/transports/mpi.h"
@@ -20,6 +22,7 @@ namespace riesz::nccl {
 /// A communicator of the stand-in. It lives as long as the process, so that a call after its end is found.
 struct OpaqueComm {
   int ranks = 0, rank = 0;
+  bool blocks = true, connects_collectives = false;
   int channel = 0;         // of its messages; two more follow, of acknowledgements and of its making
   std::vector<int> world;  // the world rank of each of its ranks
   std::atomic<Result> status = Result::in_progress;
@@ -27,6 +30,7 @@ struct OpaqueComm {
   std::mutex calls;                 // held by the thread that calls it
   // By rank: how many messages were issued to it and from it.
   std::vector<int> sent, received;
+  std::set<std::pair<int, int>> met;  // ranks, and in which of the meetings
 };
 
 }  // namespace riesz::nccl
@@ -45,11 +49,14 @@ struct NcclStandIn::State {
   std::vector<std::string> faults;
   std::map<std::string, int> calls;
   std::set<int> ids_made, ids_used;
-  // Of the call before on this device, of whatever communicator; under `issuing`.
+  /// The room for one kernel on this device: its groups run one after another, of whatever communicator.
+  struct Room {
+    pretend::Stream* last_stream = nullptr;  // of the group before; under `issuing`
+    pretend::Number last_number = 0;
+    std::deque<std::string> waiting;  // the texts of groups that are issued and not done, oldest first
+  };
   std::mutex issuing;
-  pretend::Stream* last_stream = nullptr;
-  pretend::Number last_number = 0;
-  std::deque<std::string> waiting;  // the texts of groups that are issued and not done, oldest first
+  Room room, room_for_bytes;
   struct OpenGroup {
     std::chrono::steady_clock::time_point begin;
     std::string first = "no call yet";
@@ -100,6 +107,12 @@ std::size_t bytes_of(nccl::Type type);
 std::string text_of(const Call& call);
 /// Queues the calls of one group on one communicator.
 Result issue(const std::vector<Call>& calls);
+/// The same for a communicator that does not block, once all ranks have met that the calls are the first of.
+Result issue_when_met(const std::vector<Call>& calls);
+/// In a thread of the stand-in's.
+void run_beside(std::function<void()> body);
+
+constexpr int kMaking = 2;  // of a communicator's channels, the one in which it is made and ranks meet
 
 // communicators.cpp
 Result get_unique_id(nccl::UniqueId* id);

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/memory/convolution_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "riesz/app/models/model_shape.h"
+#include "riesz/nn/layers/linear.h"
+#include "riesz/nn/means_parameter.h"
+#include "riesz/nn/spatial/batch_norm.h"
+#include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/pool.h"
+#include "riesz/partition/split.h"
+#include "riesz/pipeline/schedule/under_way.h"
+#include "riesz/train/config/layout.h"
+#include "riesz/train/config/placement.h"
+#include "riesz/zero/zero.h"
+
+namespace riesz::app {
+namespace {
+
+constexpr double kFull = 4;  // bytes of fp32
+
+double in_type(const Config& config) { return config.precision == "fp32" ? kFull : 2; }
+
+/// The first worker's shape of a vector with so many images; no worker has more.
+std::vector<std::int64_t> shape_on_a_rank(const Space& S, std::int64_t images) {
+  std::vector<std::int64_t> shape = S.shape();
+  for (std::int64_t& extent : shape) extent = extent == Space::any ? images : extent;
+  return S.with_shape(shape).local_shape(0);
+}
+
+double product_of(const std::vector<std::int64_t>& shape) {
+  double product = 1;
+  for (const std::int64_t extent : shape) product *= static_cast<double>(extent);
+  return product;
+}
+
+double on_a_rank(const Space& S, std::int64_t images) { return product_of(shape_on_a_rank(S, images)); }
+
+/// What a convolution reads: a dim of space that is shared out with its halo and its padding.
+double read_on_a_rank(const Conv& conv, std::int64_t images) {
+  const Space &X = *conv.domain(), &Y = *conv.range();
+  std::vector<std::int64_t> shape = shape_on_a_rank(X, images);
+  const std::vector<std::int64_t> outputs = shape_on_a_rank(Y, images);
+  for (std::size_t i = 2; i < shape.size(); ++i) {
+    if (shape[i] == X.shape()[i]) continue;
+    const std::int64_t stride = (X.shape()[i] + Y.shape()[i] - 1) / Y.shape()[i];
+    shape[i] = (outputs[i] - 1) * stride + conv.weight().shape()[i];
+  }
+  return product_of(shape);
+}
+
+bool is_shortcut(const Module& module) { return module.path().find(".shortcut.") != std::string::npos; }
+
+/// The bytes that are kept for backward: what convolutions, poolings and the classifier read; of a norm what
+/// lies around the mean, in fp32, and what its activation reads. A shortcut reads what another reads, and the
+/// activation behind it reads one sum for both.
+double kept_for_backward(const Module& module, std::int64_t images, double bytes) {
+  if (const auto* conv = dynamic_cast<const Conv*>(&module))
+    return is_shortcut(module) ? 0 : bytes * read_on_a_rank(*conv, images);
+  const bool reads =
+      dynamic_cast<const MaxPool*>(&module) != nullptr || dynamic_cast<const Linear*>(&module) != nullptr;
+  if (reads) return bytes * on_a_rank(*module.domain(), images);
+  if (dynamic_cast<const BatchNorm*>(&module) != nullptr)
+    return (kFull + (is_shortcut(module) ? 0 : bytes)) * on_a_rank(*module.range(), images);
+  double sum = 0;
+  for (const Module* part : module.parts()) sum += kept_for_backward(*part, images, bytes);
+  return sum;
+}
+
+/// What a module is given: what its first part with a domain reads.
+double given(const Module& module, std::int64_t images) {
+  if (module.domain()) return on_a_rank(*module.domain(), images);
+  return module.parts().empty() ? 0 : given(*module.parts().front(), images);
+}
+
+/// The model's blocks, which stages share out, in the order of calls.
+std::vector<const Module*> blocks_of(const Module& model) {
+  std::vector<const Module*> blocks;
+  for (const Module* part : model.parts()) {
+    if (part->is_repeated())
+      blocks.insert(blocks.end(), part->parts().begin(), part->parts().end());
+    else
+      blocks.push_back(part);
+  }
+  return blocks;
+}
+
+/// The blocks of a worker, and the micro-batches that it keeps at most.
+struct Share {
+  std::vector<const Module*> blocks;
+  double under_way = 1;
+};
+
+std::vector<Share> shares_of(const Config& config, const Module& model) {
+  const std::vector<const Module*> blocks = blocks_of(model);
+  if (config.layout.pp == 1) return {Share{blocks}};
+  const Schedule table = pipeline_schedule(config);
+  const Split split = Split::balanced(static_cast<std::int64_t>(blocks.size()), table.chunks());
+  std::vector<Share> shares;
+  for (const int chunks : under_way(table).activations)
+    shares.push_back({{}, static_cast<double>(chunks * table.workers()) / table.chunks()});
+  for (int chunk = 0; chunk < table.chunks(); ++chunk) {
+    Share& share = shares[static_cast<std::size_t>(table.worker_of[static_cast<std::size_t>(chunk)])];
+    for (std::int64_t i = split[chunk].begin; i < split[chunk].end; ++i)
+      share.blocks.push_back(blocks[static_cast<std::size_t>(i)]);
+  }
+  return shares;
+}
+
+/// Elements of a rank's parameters.
+struct Elements {
+  double trained = 0, untrained = 0;
+  double rows_and_columns = 0;  ///< Adafactor's, of the trained ones
+  double largest = 0;           ///< of a block, trained
+};
+
+Elements elements_of(const Config& config, const Share& share) {
+  std::vector<std::string> frozen;
+  std::istringstream words(config.train.frozen);
+  for (std::string word; words >> word;) frozen.push_back(word);
+  Elements all;
+  for (const Module* block : share.blocks) {
+    double of_block = 0;
+    for (const Parameter& each : block->parameters()) {
+      const double n = on_a_rank(each.space(), 0);
+      const bool trained =
+          each.trained() && std::none_of(frozen.begin(), frozen.end(), [&](const auto& pattern) {
+            return detail::means_parameter(pattern, each.name());
+          });
+      (trained ? of_block : all.untrained) += n;
+      const auto rows = static_cast<double>(each.shape().empty() ? 1 : each.shape().front());
+      if (trained)
+        all.rows_and_columns +=
+            rows + (each.shape().size() > 1 ? static_cast<double>(each.numel()) / rows : 0);
+    }
+    all.trained += of_block;
+    all.largest = std::max(all.largest, of_block);
+  }
+  return all;
+}
+
+double state_of(const Config& config, const Elements& all, double share) {
+  if (config.optimizer.kind == "sgd") return config.optimizer.momentum > 0 ? share : 0;
+  return config.optimizer.kind == "adafactor" ? all.rows_and_columns : 2 * share;
+}
+
+void add_state(MemoryEstimate& e, const Config& config, const Elements& all, double team) {
+  const std::int64_t stage = team > 1 ? config.layout.zero : 0;
+  const double share = std::ceil(all.trained / team);
+  const auto from = [&](std::int64_t first) { return stage >= first ? share : all.trained; };
+  e.parameters = (from(3) + all.untrained) * in_type(config);
+  e.gradients = from(2) * kFull;
+  const double masters = config.precision == "fp32" ? 0 : from(1);
+  e.optimizer = (state_of(config, all, from(1)) + masters) * kFull;
+  const double segment =
+      std::min({all.largest, static_cast<double>(ZeroOptions{}.segment), (all.trained - share) / 2});
+  e.sums = stage >= 2 ? 2 * segment * kFull : 0;
+  e.gathered = stage == 3 ? 2 * all.largest * in_type(config) : 0;
+  const bool copies = config.checkpoint.save && config.checkpoint.background;
+  const double state = state_of(config, all, all.trained) + (config.precision == "fp32" ? 0 : all.trained);
+  if (copies) e.checkpoint = ((all.trained + all.untrained) * in_type(config) + state * kFull) / team;
+}
+
+void add_activations(MemoryEstimate& e, const Config& config, const Share& share) {
+  const std::int64_t parts = micro_batches_of(config), images = (config.train.batch + parts - 1) / parts;
+  double kept = 0, greatest = 0;
+  std::int64_t number = 0;
+  for (const Module* block : share.blocks) {
+    const double all = kept_for_backward(*block, images, in_type(config));
+    const bool again = config.layout.recompute == "blocks" &&
+                       block->path().find(".layers.") != std::string::npos &&
+                       number++ % config.layout.recompute_every == 0;
+    kept += again ? in_type(config) * given(*block, images) : all;
+    if (again) greatest = std::max(greatest, all);
+  }
+  e.activations = kept + greatest;
+  e.under_way = std::max(0.0, share.under_way - 1) * kept;
+}
+
+}  // namespace
+
+MemoryEstimate estimate_convolution_memory(const Config& config, const Partition& mesh, std::int64_t labels,
+                                           double data_bytes) {
+  const Layout layout = layout_on(config.layout, config.layout.pp > 1 ? mesh.at("pp", 0) : mesh);
+  const auto model = models::make_image_model(layout, image_model_shape(config, labels));
+  double team = 1;
+  for (const std::string& axis : token_axes(config.layout, layout.mesh)) team *= layout.mesh.extent(axis);
+  MemoryEstimate most;
+  for (const Share& share : shares_of(config, model->module())) {
+    MemoryEstimate e;
+    add_state(e, config, elements_of(config, share), team);
+    add_activations(e, config, share);
+    e.data = data_bytes + 2 * kFull * static_cast<double>(config.train.batch * image_elements(config));
+    if (e.all() > most.all()) most = e;
+  }
+  return most;
+}
+
+}  // namespace riesz::app

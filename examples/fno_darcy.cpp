@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A Fourier neural operator learns Darcy flow: from a coefficient to the solution of its equation. Rows and
+// columns of all fields lie over the ranks, and the losses are those of one rank.
+//   riesz-mpirun -n 4 fno_darcy 100
+#include <ATen/core/grad_mode.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "riesz/comm/runtime.h"
+#include "riesz/io/darcy_flow.h"
+#include "riesz/models/fourier_neural_operator.h"
+#include "riesz/nn/loss/loss.h"
+#include "riesz/optim/adam.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+
+using namespace riesz;
+
+constexpr std::int64_t kSize = 32, kTrained = 256, kHeldOut = 32, kBatch = 8;
+
+struct Fields {
+  at::Tensor given, wanted;
+};
+
+/// Of about unit size.
+Fields fields_of(const DarcyFlow& flow, std::int64_t first, std::int64_t rows) {
+  at::Tensor a = flow.coefficients(first, rows);
+  return {with_coordinates(a.sub(7.5).div(4.5)).to(at::kFloat),
+          darcy_solutions(a).mul(100).unsqueeze(1).to(at::kFloat)};
+}
+
+/// The sum of squares of the model's errors in these rows, and their count.
+Loss loss_of(models::FourierNeuralOperator& model, const Fields& fields, std::int64_t first,
+             std::int64_t rows) {
+  at::Tensor given = fields.given.narrow(0, first, rows), wanted = fields.wanted.narrow(0, first, rows);
+  Vector x = constant(distribute(model.inputs().with_shape(given.sizes().vec()), given));
+  return mse_loss(model(x), constant(distribute(model.targets().with_shape(wanted.sizes().vec()), wanted)));
+}
+
+int work(int count, char** words) {
+  int steps = count > 1 ? std::atoi(words[1]) : 100, p = Runtime::size(), rows = p % 2 == 0 ? 2 : 1;
+  Partition mesh = Partition::world().grid({{"height", rows}, {"width", p / rows}});
+  models::FourierNeuralOperator model(
+      spaces::one_d(mesh), {.layers = 3, .width = 12, .modes = {6, 6}, .hidden = 32, .size = kSize});
+  model.initialise(1, at::kFloat);
+  AdamW optimizer(model.parameters(), {.learning_rate = 3e-3, .weight_decay = 1e-4});
+
+  DarcyFlow flow(kSize, 1);
+  Fields trained = fields_of(flow, 0, kTrained), held_out = fields_of(flow, kTrained, kHeldOut);
+  for (int step = 0; step < steps; ++step) {
+    Chain chain;
+    Vector loss = loss_of(model, trained, step * kBatch % kTrained, kBatch).mean();
+    backward(loss);
+    optimizer.step();
+    optimizer.zero_gradients();
+    if (Runtime::rank() == 0 && (step + 1) % 20 == 0)
+      std::printf("step %d: loss %.5f\n", step + 1, loss.local().item<double>());
+  }
+  at::NoGradGuard no_gradient;
+  double error = loss_of(model, held_out, 0, kHeldOut).sum.local().item<double>();
+  double size = held_out.wanted.square().sum().item<double>();
+  if (Runtime::rank() == 0)
+    std::printf("relative error of held-out solutions %.4f\n", std::sqrt(error / size));
+  return 0;
+}
+
+int main(int count, char** words) { return run_main(count, words, work); }

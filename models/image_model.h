@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "riesz/models/configs.h"
+
+namespace riesz::models {
+
+/// The sizes of a model of images, of any kind in this library, in the order of `published_image_models`.
+using ImageConfig = std::variant<VitConfig, ResnetConfig>;
+
+/// Reads the text of a config.json.
+/// @throws Error naming the known kinds where its model_type is none of them; also as that kind's reader.
+ImageConfig image_config(const std::string& config_json);
+/// `names`: as `config_json` of a ViT.
+std::string config_json(const ImageConfig& config, const std::vector<std::string>& names = {});
+
+/// The model_type of its config.json: "vit" or "resnet".
+std::string kind_of(const ImageConfig& config);
+/// The name in this model for a tensor of Hugging Face's files; "" where a tensor is no weight of the model.
+std::string called_here(const ImageConfig& config, const std::string& stored);
+
+// What all kinds have.
+std::int64_t rows_of(const ImageConfig& config);  ///< rows and columns of an image
+std::int64_t channels_of(const ImageConfig& config);
+std::int64_t labels_of(const ImageConfig& config);
+void set_labels(ImageConfig& config, std::int64_t labels);
+
+/// A model that says of an image which label it has, of any kind.
+class ImageModel {
+ public:
+  virtual ~ImageModel() = default;
+
+  virtual Module& module() = 0;
+  /// The space of what it reads, which `reads` makes of images; that of labels, (B).
+  virtual Space inputs() const = 0;
+  virtual Space targets() const = 0;
+  /// What the model is given for images of (B, channels, rows, rows). Local; each image by itself.
+  virtual at::Tensor reads(const at::Tensor& images) const = 0;
+  /// A vector in inputs() → logits of (B, labels).
+  virtual Vector logits(const Vector& inputs) = 0;
+};
+
+/// All that this library needs to know of one published kind of model of images.
+struct PublishedImageModel {
+  std::string name;  ///< model_type of its config.json
+  std::function<ImageConfig(const std::string& config_json)> read;
+  std::function<std::unique_ptr<ImageModel>(const Layout& layout, const ImageConfig& config)> make;
+  /// As `called_here`.
+  std::function<std::string(const std::string& stored)> rename;
+};
+
+const std::vector<PublishedImageModel>& published_image_models();
+/// Their names for messages: "a" and "b".
+std::string published_image_names();
+
+/// The model of these sizes, without weights. Local. @throws Error where the sizes do not fit one another.
+std::unique_ptr<ImageModel> make_image_model(const Layout& layout, const ImageConfig& config);
+
+}  // namespace riesz::models

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "riesz/comm/plan_cache.h"
+#include "riesz/nn/module.h"
+#include "riesz/nn/spatial/fourier.h"
+
+namespace riesz {
+
+/// The spectral convolution of a Fourier neural operator (Li et al., 2010.08895), of 1 to 3 dims of space:
+///
+///     y = F⁻¹ z        z[b, o, k] = Σ_c (F x)[b, c, k]·w[o, c, k]        for |k| below `modes`, else 0
+///
+/// F is the real transform over the dims of space. x in X and y in Y, of (batch, channels, space), lie in any
+/// way. The batch and the dims of space may be of any extent. `modes` has one number for all dims of space,
+/// or one for each. The last dim keeps k = 0 … m − 1 of m modes, and another dim keeps −m … −1 too.
+///
+/// Parameter: weight of (channels out, channels in, kept frequencies, 2), real and imaginary parts. Its
+/// channels lie as a convolution's. Its frequencies lie on the axes that shard the same dims of x, as those
+/// of F x do. So on these axes neither the weight nor its gradient moves. First values: uniform from 0 to
+/// 1/(channels in · channels out), as Li's.
+///
+/// Cost: the traffic of the transforms, in which only kept frequencies come back, and of the contraction over
+/// channels.
+/// @throws Error naming the layer and the numbers, when it is made, where they do not fit.
+class SpectralConvolution : public Layer<SpectralConvolution> {
+ public:
+  SpectralConvolution(OwnerAndName place, const Space& X, const Space& Y,
+                      const std::vector<std::int64_t>& modes);
+
+  /// @throws Error naming the dim where x has less than 2·modes elements in it, or 2·(modes − 1) in the last.
+  Vector forward(const Vector& x);
+  const Parameter& weight() const { return weight_; }
+
+  std::string describe() const override;
+
+ private:
+  struct Plan;
+
+  Plan planned(const Space& X) const;
+
+  std::vector<std::int64_t> modes_, frequencies_;
+  Parameter weight_;
+  detail::PlanCache<Plan> plans_{4};
+};
+
+}  // namespace riesz

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "riesz/train/config/config.h"
+
+namespace riesz {
+
+// A part of `check_config`: what holds of images, of models that see them, and of layout.space. Local. Each
+// @throws Error naming the keys, their values and what fits.
+
+/// Task and model both of images, and the keys of images.
+void check_images(const Config& config);
+/// layout.space, and what a model with such dims has none of.
+void check_space(const Config& config);
+/// The sizes of a ResNet that the keys say.
+void check_resnet(const Config& config);
+
+}  // namespace riesz

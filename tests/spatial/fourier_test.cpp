@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+// Fourier transforms of vectors that lie in any way, and spectral convolutions, against torch's on one
+// worker.
+#include "riesz/nn/spatial/fourier.h"
+
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/fft_irfftn.h>
+#include <ATen/ops/fft_rfftn.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/zeros.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "../nn/expect.h"
+#include "fourier_case.h"
+#include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
+#include "riesz/nn/spatial/spectral_convolution.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
+#include "riesz/testing/adjoint.h"
+#include "riesz/testing/error.h"
+#include "riesz/testing/grids.h"
+
+namespace riesz::testing {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+TEST(Fourier, IsTorchsInRandomConfigurations) {
+  constexpr std::uint64_t kCases = 40;
+  for (std::uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    expect_fourier(random_fourier_case(seed));
+  }
+}
+
+TEST(Fourier, OfTheOnlyDimIsWholeOnEveryWorker) {
+  const Space X = Space(Partition::world(), {5}).sharded(0, "world");
+  EXPECT_ADJOINT(rfft(X, {0}));
+  EXPECT_ADJOINT(irfft(rfft(X, {0}).range(), {0}, {.extents = {5}}));
+}
+
+TEST(Fourier, GoesThereAndBack) {
+  for_each_grid(Runtime::size(), [](const Partition& grid) {
+    Space X(grid, {2, 7, 6, 4});
+    constexpr int dims[] = {1, 2, 3};
+    for (std::size_t i = 0; i < grid.axes().size(); ++i) X = X.sharded(dims[i], grid.axes()[i].name);
+    const Vector x = leaf(X, draws(X.shape(), 1));
+    for (const FourierNorm norm : {FourierNorm::backward, FourierNorm::ortho, FourierNorm::forward}) {
+      Chain chain;
+      const Vector z = rfft(X, {1, 3, 2}, {.norm = norm})(x);
+      const Operator back = irfft(z.space(), {1, 3, 2}, {.norm = norm});
+      EXPECT_EQ(back.range(), X);
+      EXPECT_TRUE(means(back(z), draws(X.shape(), 1)));
+    }
+  });
+}
+
+TEST(Fourier, MovesADimThatIsShardedAndBack) {
+  const int p = Runtime::size(), a = p % 2 == 0 ? 2 : 1, b = p / a;
+  const Partition line = Partition::world(), mesh = line.grid({{"a", a}, {"b", b}});
+  const auto sent = [](const Operator& A) { return A.traffic(0).elements; };
+  // rows to channels, of 5 frequencies of 8 columns; back 2p of 4p rows
+  const Space X = Space(line, {2, 4 * p, 4 * p, 8}).sharded(2, "world");
+  EXPECT_EQ(sent(rfft(X, {2, 3}, {.extents = {2 * p, 5}})),
+            2 * 4 * (p - 1) * 4 * 5 * 2 + 2 * 4 * 2 * (p - 1) * 5 * 2);
+  EXPECT_EQ(rfft(X, {2, 3}).traffic(0).messages, 2 * (p - 1));
+  EXPECT_EQ(sent(rfft(X, {3})), 0);
+  // rows and columns together to channels
+  const Space both = Space(mesh, {2, p, 2 * p, 2 * p, 2}).sharded(2, "a").sharded(3, "b");
+  EXPECT_EQ(sent(fft(both, {2, 3})), 2 * (2 * 1 * 4 * p * p * 2) * (p - 1) / p);
+  // in pencils: rows whole, then columns, then both as they were
+  const Space pencils = Space(mesh, {2 * p, 2 * p, 2}).sharded(0, "a").sharded(1, "b");
+  const std::int64_t mine = 4 * p * p * 2 / p;
+  const std::int64_t three = mine * (a - 1) / a + mine * (p - 1) / p + mine * (b - 1) / b;
+  EXPECT_EQ(sent(fft(pencils, {0, 1})), a > 1 && b > 1 ? three : 2 * mine * (p - 1) / p);
+}
+
+TEST(Fourier, ComputesHalfTypesInFp32) {
+  const Space X = Space(Partition::world(), {3, 16}).sharded(1, "world");
+  const at::Tensor global = draws(X.shape(), 1).to(at::kBFloat16);
+  const Vector y = rfft(X, {1})(distribute(X, global));
+  ASSERT_EQ(y.local().scalar_type(), at::kBFloat16);
+  FourierCase c{true, false, X, {1}, {}};
+  EXPECT_TRUE(means(y, torch_fourier(global.to(at::kFloat), c, y.space().shape()).to(at::kBFloat16), 1e-6));
+}
+
+TEST(Fourier, RefusesWhatItCannotTransform) {
+  const Partition world = Partition::world();
+  const Space X(world, {4, 8}), Z(world, {4, 5, 2});
+  EXPECT_ERROR(fft(X, {0}), "a complex vector has a last dim of 2, real and imaginary parts");
+  EXPECT_ERROR(ifft(Z, {2}), "ifft: there is no dim 2 to transform in");
+  EXPECT_ERROR(rfft(X, {1, 1}), "rfft: dim 1 is named twice");
+  EXPECT_ERROR(rfft(X, {1}, {.extents = {6}}), "rfft: 6 frequencies of 8 real values along dim 1 of");
+  EXPECT_ERROR(irfft(Z, {1}, {.extents = {7}}), "irfft: 5 frequencies of 7 real values");
+  EXPECT_ERROR(rfft(X, {1}, {.range = X}), "the result has the shape [4, 5, 2], and cannot lie in");
+  EXPECT_ERROR(rfft(X, {}), "rfft: no dim is named");
+}
+
+/// Li's layer, on one worker.
+at::Tensor spectral(const at::Tensor& x, const at::Tensor& w, const Numbers& modes) {
+  Numbers dims, extents(x.sizes().begin() + 2, x.sizes().end());
+  for (std::int64_t dim = 2; dim < x.dim(); ++dim) dims.push_back(dim);
+  at::Tensor z = at::fft_rfftn(x, extents, dims);
+  Numbers all = z.sizes().vec();
+  std::vector<at::Tensor> places;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Numbers low;
+    for (std::int64_t k = 0; k < modes[i]; ++k) low.push_back(k);
+    if (i + 1 < dims.size())
+      for (std::int64_t k = -modes[i]; k < 0; ++k) low.push_back(all[i + 2] + k);
+    places.push_back(at::tensor(low, at::kLong));
+    z = z.index_select(dims[i], places[i]);
+  }
+  const std::string k = std::string("klm").substr(0, dims.size());
+  z = at::einsum("bc" + k + ",oc" + k + "->bo" + k, {z, at::view_as_complex(w)});
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Numbers shape = z.sizes().vec();
+    shape[i + 2] = all[i + 2];
+    z = at::zeros(shape, z.options()).index_add(dims[i], places[i], z);
+  }
+  return at::fft_irfftn(z, extents, dims);
+}
+
+Space laid_on(Space S, const std::vector<int>& dims) {
+  const std::vector<Axis>& axes = S.partition().axes();
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (dims[i] < S.dims()) S = S.sharded(dims[i], axes[i].name);
+  return S;
+}
+
+TEST(SpectralConvolution, IsLisOnEveryGrid) {
+  const std::vector<std::vector<int>> dims{{2, 3, 0}, {1, 2, 3}, {3, 1, 2}, {0, 2, 1}};
+  std::size_t i = 0;
+  for_each_grid(Runtime::size(), [&](const Partition& grid) {
+    const std::size_t space = 1 + i % 3;
+    Numbers any{Space::any, 3}, out{Space::any, 4}, shape{2, 3}, modes{2, 1, 2};
+    for (std::size_t d = 0; d < space; ++d) any.push_back(Space::any), out.push_back(Space::any);
+    for (std::size_t d = 0; d < space; ++d) shape.push_back(Numbers{6, 5, 4}[d]);
+    modes.resize(space);
+    const Space X = laid_on(Space(grid, any), dims[i % 4]), Y = laid_on(Space(grid, out), dims[(i / 2) % 4]);
+    ++i;
+    SpectralConvolution layer("fno", X, Y, modes);
+    layer.initialise(3, at::kDouble);
+    SCOPED_TRACE(layer.describe() + to_string(X) + to_string(Y));
+    const at::Tensor x_global = draws(shape, 1).requires_grad_(),
+                     w_global = draws(layer.weight().space().shape(), 2).requires_grad_();
+    const at::Tensor expected = spectral(x_global, w_global, modes), ybar = draws(expected.sizes().vec(), 3);
+    expected.backward(ybar);
+    const Vector x = leaf(X.with_shape(shape), x_global.detach());
+    const Vector w = set(layer.weight(), w_global.detach());
+    Chain chain;
+    const Vector y = layer(x);
+    const std::vector<Vector> gradients = pullback(y, distribute(dual(y.space()), ybar), {x, w});
+    EXPECT_TRUE(means(y, expected.detach()));
+    EXPECT_TRUE(means(gradients[0], x_global.grad()));
+    EXPECT_TRUE(means(gradients[1], w_global.grad()));
+  });
+}
+
+TEST(SpectralConvolution, LeavesItsWeightWhereItsFrequenciesAre) {
+  const std::int64_t p = Runtime::size();
+  const Space X = Space(Partition::world(), {2, 4 * p, 4 * p, 8}).sharded(2, "world");
+  SpectralConvolution layer("fno", X, X, {p, 3});
+  EXPECT_EQ(layer.weight().space(),
+            Space(Partition::world(), {4 * p, 4 * p, 2 * p, 3, 2}).sharded(2, "world"));
+  layer.initialise(3, at::kDouble);
+  const Vector x = leaf(X, draws(X.shape(), 1));
+  const auto sent = [] {
+    const std::int64_t all = Counters::instance().total().elements;
+    Counters::instance().reset();
+    return all;
+  };
+  Chain chain;
+  sent();
+  const Vector y = layer(x);
+  const std::int64_t there = 2 * 4 * (p - 1) * 4 * 3 * 2, back = 2 * 4 * 2 * (p - 1) * 3 * 2;
+  EXPECT_EQ(sent(), 2 * (there + back));
+  pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
+  EXPECT_EQ(sent(), 2 * (there + back));
+}
+
+TEST(SpectralConvolution, RefusesBadSizes) {
+  const Partition world = Partition::world();
+  const Space X(world, {2, 3, 8, 8});
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {5, 2}),
+               "SpectralConvolution fno: 5 modes in dim 0 of space, which has 8 elements in");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 6}), "6 modes in dim 1 of space");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 2, 2}), "modes has 3 numbers for 2 dims of space");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {0}), "0 modes in dim 0 of space; there is at least 1");
+  EXPECT_ERROR(SpectralConvolution("fno", Space(world, {2, 3}), X, {2}), "1 to 3 dims of space");
+}
+
+}  // namespace
+}  // namespace riesz::testing
