@@ -11,7 +11,7 @@ add_process_test(app.experts
   LABELS app)
 set(routed model.kind=mixtral model.experts=5 layout.dp=1)
 add_refusal(experts_of_none RANKS 2 WORDS train "${adder}" layout.ep=2 layout.dp=1 layout.tp=1
-  SAYS "layout.ep = 2 .on the command line. workers share out experts, and model.kind = .gpt2. has none. set layout.ep to 1")
+  SAYS "layout.ep = 2 .on the command line. workers share out experts, and model.kind = .gpt2. .the default. has none. set layout.ep to 1")
 add_refusal(experts_in_matrices RANKS 8 WORDS train "${adder}" ${routed} layout.ep=2 layout.tp=4 layout.tensor=2d layout.experts=tp
   SAYS "layout.experts = .tp. makes layout.ep a part of the axis tp, which layout.tensor = .2d. does not have")
 add_refusal(experts_on_other_ranks RANKS 3 WORDS train "${adder}" ${routed} layout.ep=2 layout.tp=1
@@ -21,7 +21,7 @@ add_refusal(experts_at_one_bit RANKS 2 WORDS train "${adder}" ${routed} layout.e
 
 # Experts by data parallelism and in stages, and of a dense model.
 add_process_test(app.text_by_experts
-  COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/train_experts.sh" "${results}/experts" "${RIESZ_MPIRUN}" $<TARGET_FILE:riesz>
+  COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/train_experts.sh" "${results}/text_by_experts" "${RIESZ_MPIRUN}" $<TARGET_FILE:riesz>
     "${PROJECT_SOURCE_DIR}/examples" "${PROJECT_SOURCE_DIR}/LICENSE"
   ONCE "^the same losses on two ranks and in two stages$" "^with experts, the held-out loss of the dense model$"
     "^.model_type.: .gpt2_moe.$"
