@@ -96,7 +96,8 @@ Cells solved(const DarcyMatrix& A, const Cells& right) {
 DarcyFlow::DarcyFlow(std::int64_t n, std::uint64_t seed) : n_(n), key_(philox_key(seed, "Darcy flow")) {
   RIESZ_CHECK(n >= 2, "DarcyFlow: ", n, " x ", n, " cells; there are at least 2 x 2");
   const at::Tensor waves = at::arange(n, at::kDouble);
-  cosines_ = waves.mul(kPi).unsqueeze(1).mul(centres(n)).cos();
+  const at::Tensor lengths = waves.gt(0).to(at::kDouble).add(1).sqrt();  // √2·cos(kπs) has the norm 1
+  cosines_ = waves.mul(kPi).unsqueeze(1).mul(centres(n)).cos().mul(lengths.unsqueeze(1));
   const at::Tensor squares = waves.square().mul(kPi * kPi);
   deviations_ = squares.unsqueeze(1).add(squares).add(kTau2).reciprocal();
 }

@@ -67,8 +67,10 @@ void BatchNorm::move_towards(Parameter& running, const Vector& now, const at::Te
   const Vector there = to_space(now, running.space()), before = running.get();
   if (!running.space().partition().active()) return;
   const at::Tensor& old = before.local();
-  const at::Tensor by = share.to(old.scalar_type()), moment = there.local().to(old.scalar_type()).mul(factor);
-  running.set(Vector(running.space(), old.mul(by.neg().add(1)).add(moment.mul(by))));
+  // Rounded once: in half types the two weights would not add up to 1.
+  const at::Tensor moment = there.local().to(at::kDouble).mul(factor);
+  const at::Tensor blend = old.to(at::kDouble).mul(share.neg().add(1)).add(moment.mul(share));
+  running.set(Vector(running.space(), blend.to(old.scalar_type())));
 }
 
 Vector BatchNorm::forward(const Vector& x) {
