@@ -56,11 +56,11 @@ TEST(DarcyFlow, ConvergesToTheSolution) {
   EXPECT_NEAR(middle(33), 0.0736713, 2e-4);
 }
 
-/// Of 20,000 fields with that covariance on 16 x 16 cells, 9 of 100 have one sign.
+/// Of 20,000 fields with that covariance on 16 x 16 cells, 8 of 100 have one sign.
 TEST(DarcyFlow, HasTheCovarianceThatIsSaid) {
   const at::Tensor high = DarcyFlow(16, 1).coefficients(0, 1000).eq(12).to(at::kDouble).mean({1, 2});
   const double constant = high.eq(0).logical_or(high.eq(1)).to(at::kDouble).mean().item<double>();
-  EXPECT_NEAR(constant, 0.09, 0.03);
+  EXPECT_NEAR(constant, 0.082, 0.03);
 }
 
 TEST(DarcyFlow, DrawsARowByItsNumber) {
