@@ -49,13 +49,14 @@ using Balance = GateOptions::Balance;
 
 const std::vector<std::int64_t> kExperts = {1, 2, 3, 5, 9};
 const std::vector<std::int64_t> kChoices = {1, 2, 0};  // 0: all experts
-/// Where choices are dropped, a gate divided by itself would have a gradient of rounding alone.
+/// Where choices are dropped, gates that are divided by their sum are open: 13 of 303 blocks differ by a few
+/// 1e-10.
 const std::vector<GateOptions> kGates = {
     {},
     {.renormalise = false, .balance = Balance::gshard, .balance_weight = 0.5, .z_weight = 0.1},
     {.score = GateOptions::Score::sigmoid, .balance = Balance::all_choices},
-    {.renormalise = false, .drop = Drop::position, .capacity_factor = 1e-3, .least_capacity = 1},
-    {.renormalise = false, .drop = Drop::probability, .capacity_factor = 0.5, .least_capacity = 1}};
+    {.drop = Drop::position, .capacity_factor = 1e-3, .least_capacity = 1},
+    {.drop = Drop::probability, .capacity_factor = 0.5, .least_capacity = 1}};
 const std::vector<int> kZero = {-1, 0, 1, 2, 3};
 
 template <typename T>
