@@ -14,13 +14,13 @@ namespace riesz::models {
 // begins as a copy of the dense MLP in its place, the routers are drawn, and all else is the dense model's.
 // Where a token's gates sum to 1, the new model computes what the dense one does, up to rounding.
 
-/// What the new model has that the dense one does not say.
+/// Sizes of the new model that the dense one lacks.
 struct UpcycledSizes : RoutedSizes {
   std::int64_t experts_every = 1;  ///< of a GPT-2: which blocks have experts
   double capacity_factor = 0, z_weight = 0;
 };
 
-/// The sizes of the model with experts: a Llama becomes a Mixtral, a GPT-2 a GPT-2 with experts.
+/// The sizes of the model with experts. A Llama becomes a Mixtral, and a GPT-2 a GPT-2 with experts.
 /// @throws Error naming the kind that has no model with experts here; or as the new sizes' `roles`.
 CausalConfig upcycled(const CausalConfig& dense, const UpcycledSizes& sizes);
 
@@ -32,8 +32,9 @@ struct UpcycledPart {
 };
 UpcycledPart part_of_upcycled(const std::string& parameter);
 
-/// The name in the upcycled model of these sizes for a weight of the dense one: in the expert of this number,
-/// or without a number in the rest. "" where it has no place there. A bijection to the parameters of each.
+/// The name that a weight of the dense model has in the upcycled model of these sizes. With a number it is
+/// that expert's; without one it is of the rest. "" where the weight has no place there. Within an expert,
+/// and within the rest, no two weights have one name.
 std::string upcycled_name(const CausalConfig& sizes, const std::string& dense,
                           std::optional<std::int64_t> expert);
 

@@ -119,7 +119,7 @@ class Experts : public Layer<Experts> {
   std::int64_t first_column_of_bias() const;
   /// As a parameter of this space is read.
   Space as_read(Space W) const;
-  /// Of tokens in T, what each worker along the axis of experts has.
+  /// How many tokens of T each worker along the axis of experts has.
   std::vector<std::int64_t> tokens_along(const Space& T) const;
   Vector run(const Vector& x, const Routing& routing, const std::function<Vector(const Vector&)>* beside);
 

@@ -168,8 +168,7 @@ struct Config {
   std::map<std::string, std::string> origins;
 };
 
-/// Have the model's blocks experts? Of a model from model.from this is known once its config.json has been
-/// read.
+/// Have the model's blocks experts? With model.from this is known once config.json has been read.
 bool has_experts(const Config::Model& model);
 /// Does the model see images? Has it their rows and columns as dims, which layout.space shares out?
 bool sees_images(const Config::Model& model);

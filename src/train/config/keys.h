@@ -13,7 +13,7 @@ std::vector<Key> all_keys();
 
 namespace detail {
 
-/// Those of layouts, and those that are read where there is a pipeline.
+/// The keys of layouts, and the keys that are read where there is a pipeline.
 std::vector<Key> layout_keys();
 std::vector<Key> pipeline_keys();
 

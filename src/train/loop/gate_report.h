@@ -17,7 +17,7 @@ namespace riesz {
 /// share out the tokens already, so only the stages of a pipeline tell each other theirs.
 class GateReport {
  public:
-  /// Of all gates in the model. `workers`: of all its stages. Both must outlive it.
+  /// Reports all gates in `model`. `workers` has the workers of all its stages. Both must outlive it.
   GateReport(const Module& model, const Partition& workers);
 
   /// The numbers of a step, for `row_of`; none where the model has no gates. Call it after the step's last
@@ -25,7 +25,7 @@ class GateReport {
   /// over the axis pp. Nothing waits for a device.
   LateNumbers of_step(std::int64_t step) const;
 
-  /// What a row says of these; nothing of none. Waits for them.
+  /// A row's columns, from a step's numbers; none where there are none. Waits for the numbers.
   static std::optional<ExpertRow> row_of(const LateNumbers& numbers);
 
  private:
