@@ -12,7 +12,8 @@ std::string version_text() {
   const std::string commit = kCommit;
   return std::string("riesz ") + kVersion + (commit.empty() ? "" : " (commit " + commit + ")") +
          "\nLibTorch " + TORCH_VERSION + "\nMPI " + mpi_library() +
-         "\ntransports: shared memory on one host, MPI between hosts; devices: cpu\n";
+         "\ntransports: shared memory on one host, MPI between hosts; devices: cpu, and cuda with "
+         "libriesz_cuda.so\n";
 }
 
 }  // namespace riesz::app

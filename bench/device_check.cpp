@@ -6,7 +6,7 @@
 //   mpirun -n N device_check equivalence|layers|losses|kernels|all_reduce|gpt [--device cuda] [--elements N]
 //   [--size 124M|350M|1.5B|tiny] [--batch 8] [--context 1024] [--steps 20] [--target N] [--peer N] [--noise
 //   X]
-//   [--stride 1] [--nvtx]
+//   [--precise] [--stride 1] [--nvtx]
 // Prints a row of the table for each measure. The status is not 0 if a number differs from the CPU's.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -75,7 +75,7 @@ bool check_layers(at::Device device) {
   return wrong == 0;
 }
 
-int run(int argc, char** argv) {
+int run_checks(int argc, char** argv) {
   CheckOptions options;
   std::string part, device = "cuda";
   std::size_t stride = 1;
@@ -94,6 +94,7 @@ int run(int argc, char** argv) {
   app.add_option("--target", options.target, "gpt: tokens a second that are hoped for");
   app.add_option("--peer", options.peer, "gpt: tokens a second of compiled PyTorch");
   app.add_option("--noise", options.noise, "losses: of gradients, to see how far their rounding carries");
+  app.add_flag("--precise", options.precise, "losses: in fp64 there, to see what fp32 rounds");
   app.add_option("--stride", stride, "equivalence: takes every N-th trial");
   app.add_flag("--nvtx", nvtx, "gives layers, phases and operators as ranges to a profiler");
   CLI11_PARSE(app, argc, argv);
@@ -112,4 +113,4 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace riesz::bench
 
-int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::bench::run); }
+int main(int argc, char** argv) { return riesz::run_main(argc, argv, riesz::bench::run_checks); }

@@ -3,15 +3,17 @@
 //
 // What experts cost, in fp32.
 //   mpirun -n 2 experts step [--dense] [--width 256]
-// One training step of a Mixtral whose 8 experts, of which a token has 2, lie over all workers; or of a Llama
-// whose MLP does as much for a token, data-parallel. Prints "tokens/s N" of the median step, of the slowest
-// worker, for bench/paired.py.
+// One training step of a Mixtral whose 8 experts lie over all workers; a token goes to 2. With --dense, of a
+// data-parallel Llama whose MLP does as much for a token. Prints "tokens/s N" of the median step of the
+// slowest worker, for bench/paired.py. Then the rows of the busiest worker over the mean. All workers wait
+// for the busiest, so this is what an uneven routing costs the experts.
 //   mpirun -n 2 experts dispatch [--rows 4096] [--width 512]
-// So many rows of each worker to their experts and back, evenly, beside a bare loop that packs the same rows
-// and exchanges them by the same transport, in turn. Prints "dispatches/s N", and Riesz's time over the
-// loop's, median and spread.
+// Sends ROWS rows of each worker to their experts and back, as many to each expert. Beside it, in turn, a
+// bare loop packs the same rows and exchanges them by the same transport. The routing is made beforehand: the
+// exchange of counts, the plan, the sort and the gate values are not in the time. Prints "dispatches/s N",
+// and Riesz's time over the loop's, median and spread.
 //   mpirun -n 2 experts plan
-// How long it takes to plan a routing whose counts are known, and to sort the rows of one.
+// The time to plan a routing whose counts are known, and the time to sort the rows of one.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -35,6 +37,7 @@
 #include "riesz/models/llama.h"
 #include "riesz/models/mixtral.h"
 #include "riesz/nn/experts/dispatch.h"
+#include "riesz/nn/experts/top_k_gate.h"
 #include "riesz/nn/loss/loss.h"
 #include "riesz/optim/adam.h"
 #include "riesz/partition/pairing.h"
@@ -49,7 +52,8 @@ namespace {
 struct Options {
   std::string what = "step";
   bool dense = false;
-  int steps = 11;
+  int steps = 11, warm = 20;
+  double balance = 0.1;
   int pairs = 15;
   std::int64_t rows = 4096;
   std::int64_t width = 256, layers = 4, batch = 8, tokens = 128;
@@ -85,9 +89,30 @@ Config sized(const Options& options, std::int64_t hidden) {
   return config;
 }
 
-/// The median of steps that count, after three that do not.
+void find_gates(const Module& module, std::vector<const TopKGate*>& gates) {
+  if (const auto* gate = dynamic_cast<const TopKGate*>(&module)) gates.push_back(gate);
+  for (const Module* part : module.parts()) find_gates(*part, gates);
+}
+
+/// The rows of the busiest worker over the mean of all, the mean over the layers of experts.
+double unevenness(const Module& model, int step) {
+  std::vector<const TopKGate*> gates;
+  find_gates(model, gates);
+  double sum = 0;
+  for (const TopKGate* gate : gates) {
+    const at::Tensor by_worker = gate->statistics_of(step)->load.view({Runtime::size(), -1}).sum(1);
+    sum += by_worker.max().item<double>() * Runtime::size();
+  }
+  return gates.empty() ? 1 : sum / static_cast<double>(gates.size());
+}
+
+struct Measured {
+  double seconds = 0, unevenness = 1;
+};
+
+/// The median of steps that count, after those that warm up.
 template <typename Model, typename Config>
-double step_seconds(const Options& options, const Layout& layout, const Config& config) {
+Measured step_seconds(const Options& options, const Layout& layout, const Config& config) {
   Model model(layout, config);
   model.initialise(1, at::kFloat);
   Zero zero(model.parameters(), {.stage = 0, .axes = {layout.mesh.axes().front().name}});
@@ -95,8 +120,8 @@ double step_seconds(const Options& options, const Layout& layout, const Config& 
   const at::Tensor ids = at::randint(kWords, {options.batch, options.tokens}, at::kLong);
   const Vector x = distribute(model.tokens().with_shape(ids.sizes().vec()), ids);
   const Vector targets = distribute(model.targets().with_shape(ids.sizes().vec()), ids);
-  std::vector<double> seconds;
-  for (int i = 0; i < options.steps + 3; ++i) {
+  std::vector<double> seconds, uneven;
+  for (int i = 0; i < options.steps + options.warm; ++i) {
     const double each = seconds_of([&] {
       const ContextScope scope({.training = true, .seed = 1, .step = i});
       const Chain chain;
@@ -106,27 +131,30 @@ double step_seconds(const Options& options, const Layout& layout, const Config& 
       optimizer.step();
       optimizer.zero_gradients();
     });
-    if (i >= 3) seconds.push_back(each);
+    if (i < options.warm) continue;
+    seconds.push_back(each), uneven.push_back(unevenness(model, i));
   }
-  return median(seconds);
+  return {median(seconds), median(uneven)};
 }
 
 void step(const Options& options) {
   const std::int64_t inner = 2 * options.width;
   const Partition world = Partition::world();
-  double mine = 0;
+  Measured mine;
   if (options.dense) {
     const auto config = sized<models::LlamaConfig>(options, kChoices * inner);
     mine = step_seconds<models::Llama>(options, spaces::one_d(world.grid({{"dp", world.size()}})), config);
   } else {
     auto config = sized<models::MixtralConfig>(options, inner);
     config.experts = kExperts, config.experts_per_token = kChoices, config.balanced = true;
+    config.balance_weight = options.balance;
     const Partition mesh = world.grid({{"ep", world.size()}, {"dp", 1}});
     mine = step_seconds<models::Mixtral>(options, spaces::with_experts(spaces::one_d(mesh), "dp"), config);
   }
-  const double slowest = largest(mine);
-  if (Runtime::rank() == 0)
-    std::printf("tokens/s %.1f\n", static_cast<double>(options.batch * options.tokens) / slowest);
+  const double slowest = largest(mine.seconds);
+  if (Runtime::rank() != 0) return;
+  std::printf("tokens/s %.1f\n", static_cast<double>(options.batch * options.tokens) / slowest);
+  if (!options.dense) std::printf("rows of the busiest worker %.3f of the mean\n", mine.unevenness);
 }
 
 /// Token t's choices are t and t + half of the experts: as many rows for each expert.
@@ -305,7 +333,9 @@ int run(int argc, char** argv) {
   CLI::App app("What experts cost: a step beside a dense model's, a dispatch beside a loop, a plan");
   app.add_option("what", options.what)->check(CLI::IsMember({"step", "dispatch", "plan"}));
   app.add_flag("--dense", options.dense, "step: the Llama");
-  app.add_option("--steps", options.steps, "step: that count, after three that do not");
+  app.add_option("--steps", options.steps, "step: that count");
+  app.add_option("--warm", options.warm, "step: before those that count");
+  app.add_option("--balance", options.balance, "step: the weight of the balance loss");
   app.add_option("--pairs", options.pairs, "dispatch: that count, after one that does not");
   app.add_option("--rows", options.rows, "dispatch: of each worker, two for a token");
   app.add_option("--width", options.width);

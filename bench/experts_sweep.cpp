@@ -1,13 +1,18 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Experts trained in every way that there is on as many ranks as it is started on, against plain LibTorch on
-// one: losses, norms, every gradient, and every weight after the last step of AdamW. "blocks" are two blocks
-// of experts at every grid of dp, ep, sp and tp: numbers of experts and choices, ties, capacities, ZeRO,
-// recompute and micro-batches. "models" are Mixtral and Qwen2-MoE on pipelines: pp too, and schedules. The
-// tests run a few of both. It prints a line for each that fails, and a count.
+// Trains experts at every combination of the settings below, and compares each training with plain LibTorch
+// on one rank: losses, norms, every gradient, and every weight after the last step of AdamW. The tests run a
+// few of them. It prints a line for each that fails, and a count.
+//
+//   blocks  two blocks of experts on every grid of dp, ep, sp, tp and of dp, xp, sp, st (expert_training.h),
+//           with numbers of experts and choices, gates, ZeRO, recompute, micro-batches, ties, and a shared
+//           expert. Weights as GPT-2's, transposed and with biases, are not among them.
+//   models  Mixtral and Qwen2-MoE on every grid of pp, dp, sp, ep and tp, with streams, ZeRO, recompute,
+//           schedules, both kinds of layout.experts, and micro-batches. gpt2_moe is not among them.
+//
 //   mpirun -n RANKS experts_sweep blocks|models [--steps 5] [--from 0] [--stride 1] [--seconds 540]
-// What is left when the time is over goes on with --from.
+// It ends when the time is over, and prints the --from that goes on.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -44,19 +49,17 @@ struct Trial {
   std::function<TrainingRun()> run, plainly;
 };
 
-using Drop = GateOptions::Drop;
+using Drops = GateOptions::Drop;
 using Balance = GateOptions::Balance;
 
 const std::vector<std::int64_t> kExperts = {1, 2, 3, 5, 9};
 const std::vector<std::int64_t> kChoices = {1, 2, 0};  // 0: all experts
-/// Where choices are dropped, gates that are divided by their sum are open: 13 of 303 blocks differ by a few
-/// 1e-10.
 const std::vector<GateOptions> kGates = {
     {},
     {.renormalise = false, .balance = Balance::gshard, .balance_weight = 0.5, .z_weight = 0.1},
     {.score = GateOptions::Score::sigmoid, .balance = Balance::all_choices},
-    {.drop = Drop::position, .capacity_factor = 1e-3, .least_capacity = 1},
-    {.drop = Drop::probability, .capacity_factor = 0.5, .least_capacity = 1}};
+    {.drop = Drops::position, .capacity_factor = 1e-3, .least_capacity = 1},
+    {.drop = Drops::probability, .capacity_factor = 0.5, .least_capacity = 1}};
 const std::vector<int> kZero = {-1, 0, 1, 2, 3};
 
 template <typename T>
@@ -151,7 +154,7 @@ std::vector<std::vector<int>> five_factors(int n) {
 
 struct OfModel {
   bool shared;
-  std::int64_t experts, choices;
+  std::int64_t experts, experts_per_token;
 };
 const std::vector<OfModel> kModels = {
     {false, 3, 2}, {false, 1, 1}, {false, 9, 3}, {true, 5, 3}, {true, 2, 2}};
@@ -166,15 +169,15 @@ const std::vector<Stream> kStreams = {
 /// Grid, model, stream, ZeRO, recompute, schedule, what ep is like, micro-batches.
 RoutedCourse model_course(const std::vector<int>& grid, const Choice& choice, int steps) {
   const OfModel& of = value(kModels, choice, 1);
-  RoutedCourse course{.shared = of.shared, .experts = of.experts, .choices = of.choices};
+  RoutedCourse course{.shared = of.shared, .experts = of.experts, .experts_per_token = of.experts_per_token};
   course.pp = grid[0], course.dp = grid[1], course.sp = grid[2], course.ep = grid[3], course.tp = grid[4];
   course.layers = std::max(2, course.pp);
   course.sharded_stream = value(kStreams, choice, 2).sharded;
   course.sequence = value(kStreams, choice, 2).sequence;
   course.zero = zero_of(choice, 3);
-  course.again = choice[4] == 1;
+  course.recompute = choice[4] == 1;
   course.schedule = choice[5] == 1 ? "one_f_one_b" : "gpipe";
-  course.like = choice[6] == 1 ? "tp" : "dp";
+  course.ep_like = choice[6] == 1 ? "tp" : "dp";
   course.micro_batches = choice[7] == 1 ? 3 : 1;
   course.steps = steps;
   return course;

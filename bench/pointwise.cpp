@@ -154,4 +154,5 @@ int main(int argc, char** argv) {
   app.add_option("--path", options.path, "ours or chain alone, without times");
   CLI11_PARSE(app, argc, argv);
   riesz::run(options);
+  return 0;
 }

@@ -6,22 +6,26 @@
 # itself.
 
 option(RIESZ_JOIN "Compile a few sources at once" ON)
+# The folders whose headers sources of tests and benchmarks include.
+set(RIESZ_HEADERS_BESIDE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/models" "${PROJECT_SOURCE_DIR}/app" "${PROJECT_SOURCE_DIR}/tests")
 find_package(Python3 QUIET COMPONENTS Interpreter)
 
-# riesz_joined(<out> <name> <parts> file...): as many sources that include all those of a library or program. They are
-# found from the tree's root, and compiled with the warnings of riesz_joined_warnings: a local name may be that of another
-# source, and to a compiler what a source includes is not its own.
+# riesz_joined(<out> <name> <parts> file... [BESIDE folder...]): as many sources that include all those of a library or
+# program, which include public headers of these folders beside those of their own. They are found from the tree's root,
+# and compiled with the warnings of riesz_joined_warnings: a local name may be that of another source, and to a compiler
+# what a source includes is not its own.
+set(riesz_warnings_of_joined -Wno-shadow -Wshadow=local -Wno-subobject-linkage)
 add_library(riesz_joined_warnings INTERFACE)
-target_compile_options(riesz_joined_warnings INTERFACE
-  "$<$<BOOL:${RIESZ_JOIN}>:-Wno-shadow;-Wshadow=local;-Wno-subobject-linkage>")
+target_compile_options(riesz_joined_warnings INTERFACE "$<$<BOOL:${RIESZ_JOIN}>:${riesz_warnings_of_joined}>")
 function(riesz_joined out name parts)
-  list(LENGTH ARGN count)
+  cmake_parse_arguments(PARSE_ARGV 3 arg "" "" "BESIDE")
+  list(LENGTH arg_UNPARSED_ARGUMENTS count)
   if(NOT RIESZ_JOIN OR NOT Python3_FOUND OR count LESS 2)
-    set(${out} ${ARGN} PARENT_SCOPE)
+    set(${out} ${arg_UNPARSED_ARGUMENTS} PARENT_SCOPE)
     return()
   endif()
   set(sources)
-  foreach(source IN LISTS ARGN)
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
     list(APPEND sources "${source}")
   endforeach()
@@ -32,6 +36,7 @@ function(riesz_joined out name parts)
   endforeach()
   add_custom_command(OUTPUT ${joined}
     COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/cmake/unity.py" ${joined} -- ${sources}
+      -- ${arg_BESIDE}
     DEPENDS "${PROJECT_SOURCE_DIR}/cmake/unity.py" "${PROJECT_SOURCE_DIR}/tests/hygiene/check_types.py" ${sources}
     VERBATIM)
   # Of two targets that use it, one waits for no library: so the parts are written, and compiled, before libraries are.

@@ -47,8 +47,10 @@ function(riesz_use_precompiled target name)
   endif()
 endfunction()
 
-# A program with what is precompiled for rooms, which are compiled as for a library.
+# A program with what is precompiled for rooms, which are compiled as for a library. It only calls the library, which is as
+# fast at -O1.
 function(riesz_use_precompiled_in_program target)
+  riesz_optimise(${target} -O1)
   if(RIESZ_PRECOMPILE)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
     target_compile_options(${target} PRIVATE -fPIC)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes a few sources that include many:  unity.py PART.cpp... -- SOURCE.cpp...
+"""Writes a few sources that include many:  unity.py PART.cpp... -- SOURCE.cpp... [-- FOLDER...]
 
 A compiler reads the headers, and makes the templates that sources have in common, once a part instead of once a source,
 which is most of its time. Names that two sources both have in unnamed namespaces would meet there, so such sources go
 into different parts, as far as there are parts; else, and where a public type has the name, it is another word in one
-source.
+source. Public types are those of headers beside the sources, and below the folders that are given.
 """
 
 import collections
@@ -21,7 +21,7 @@ from check_types import after_group, definition_at, tokens, types  # noqa: E402
 
 
 # What stands before a bracket and is no name.
-KEYWORDS = {"__attribute__", "alignas", "catch", "decltype", "for", "if", "noexcept", "operator", "requires", "return",
+KEYWORDS = {"__attribute__", "alignas", "catch", "const", "decltype", "for", "if", "noexcept", "operator", "requires", "return",
             "sizeof", "static_assert", "switch", "try", "while"}
 
 
@@ -78,6 +78,11 @@ def own_names(text):
     return names_in(text, unnamed=True)
 
 
+def program(text):
+    """main, where a source has it: programs that are compiled together, and not linked, have one each."""
+    return {"main"} if re.search(r"^int main\(", text, re.M) else set()
+
+
 def public_types(texts):
     """The types and aliases that headers, {path: text}, give the namespace riesz."""
     found = set()
@@ -85,6 +90,12 @@ def public_types(texts):
         found.update(name.split("::")[1] for name, _ in types(text) if name.count("::") == 1)
         found.update(re.findall(r"^using (\w+) =", text, re.M))
     return found
+
+
+def types_beside(texts):
+    """What headers that clang-format has set give any namespace; sooner, since there may be many."""
+    return {name for text in texts.values()
+            for name in re.findall(r"^(?:(?:class|struct|union|enum(?: class)?) (?:\[\[.*?\]\] )?|using )(\w+)", text, re.M)}
 
 
 def parts_of(texts, count):
@@ -104,16 +115,25 @@ def parts_of(texts, count):
     return [sorted(paths, key=list(texts).index) for _, paths in parts]
 
 
+def includes(path, text):
+    """A source's lines of #include, from wherever they stand: a header beside the source by its path from the root."""
+    def from_root(match):
+        beside = os.path.normpath(os.path.join(os.path.dirname(path), match[1]))
+        return f'#include "{beside}"' if os.path.exists(os.path.join(ROOT, beside)) else match[0]
+
+    return [re.sub(r'#include "([^"]+)"', from_root, line) for line in re.findall(r"^#include .*\n", text, re.M)]
+
+
 def part(paths, texts, public):
     """Lines that include sources. A name that another source before or a public type also has is another word in the
     source, after all that it includes."""
     taken = set(public)
     for path in paths:
-        own = own_names(texts[path])
+        own = own_names(texts[path]) | program(texts[path])
         word = re.sub(r"\W", "_", os.path.splitext(path)[0])
         hidden = sorted(own & taken)
         if hidden:
-            yield from re.findall(r"^#include .*\n", texts[path], re.M)
+            yield from includes(path, texts[path])
         yield from (f"#define {name} {name}_of_{word}\n" for name in hidden)
         yield f'#include "{path}"\n'
         yield from (f"#undef {name}\n" for name in hidden)
@@ -132,10 +152,20 @@ def read(paths):
     return {os.path.relpath(path, ROOT): open(path, encoding="utf-8").read() for path in paths}
 
 
+def groups(words):
+    """The words between those that are "--"."""
+    while "--" in words:
+        end = words.index("--")
+        yield words[:end]
+        words = words[end + 1:]
+    yield words
+
+
 if __name__ == "__main__":
-    split = sys.argv.index("--")
-    written, sources = sys.argv[1:split], read(sys.argv[split + 1:])
+    written, sources, *beside = groups(sys.argv[1:])
+    sources = read(sources)
     folders = {os.path.join(ROOT, os.path.dirname(path)) for path in sources}
     public = public_types(read(path for folder in sorted(folders) for path in glob.glob(f"{folder}/*.h")))
+    public |= types_beside(read(path for folder in sum(beside, []) for path in glob.glob(f"{folder}/**/*.h", recursive=True)))
     for name, paths in zip(written, parts_of(sources, len(written))):
         write(name, "".join(part(paths, sources, public)))

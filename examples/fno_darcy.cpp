@@ -6,14 +6,13 @@
 //   riesz-mpirun -n 4 fno_darcy 100
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
 #include "riesz/comm/runtime.h"
 #include "riesz/io/darcy_flow.h"
 #include "riesz/models/fourier_neural_operator.h"
-#include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/relative_error.h"
 #include "riesz/optim/adam.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -26,19 +25,18 @@ struct Fields {
   at::Tensor given, wanted;
 };
 
-/// Of about unit size.
 Fields fields_of(const DarcyFlow& flow, std::int64_t first, std::int64_t rows) {
   at::Tensor a = flow.coefficients(first, rows);
-  return {with_coordinates(a.sub(7.5).div(4.5)).to(at::kFloat),
-          darcy_solutions(a).mul(100).unsqueeze(1).to(at::kFloat)};
+  return {darcy_inputs(a).to(at::kFloat), darcy_targets(a).to(at::kFloat)};
 }
 
-/// The sum of squares of the model's errors in these rows, and their count.
+/// The sum of the model's relative errors in these rows, and their count.
 Loss loss_of(models::FourierNeuralOperator& model, const Fields& fields, std::int64_t first,
              std::int64_t rows) {
   at::Tensor given = fields.given.narrow(0, first, rows), wanted = fields.wanted.narrow(0, first, rows);
   Vector x = constant(distribute(model.inputs().with_shape(given.sizes().vec()), given));
-  return mse_loss(model(x), constant(distribute(model.targets().with_shape(wanted.sizes().vec()), wanted)));
+  return relative_error(model(x),
+                        constant(distribute(model.targets().with_shape(wanted.sizes().vec()), wanted)));
 }
 
 int work(int count, char** words) {
@@ -61,10 +59,8 @@ int work(int count, char** words) {
       std::printf("step %d: loss %.5f\n", step + 1, loss.local().item<double>());
   }
   at::NoGradGuard no_gradient;
-  double error = loss_of(model, held_out, 0, kHeldOut).sum.local().item<double>();
-  double size = held_out.wanted.square().sum().item<double>();
-  if (Runtime::rank() == 0)
-    std::printf("relative error of held-out solutions %.4f\n", std::sqrt(error / size));
+  double error = loss_of(model, held_out, 0, kHeldOut).mean().local().item<double>();
+  if (Runtime::rank() == 0) std::printf("relative error of held-out solutions %.4f\n", error);
   return 0;
 }
 

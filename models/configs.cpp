@@ -17,45 +17,6 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::int64_t kMostPixels = 1 << 16;  // rows of an image
-
-/// The labels of a classifier, from num_labels or id2label.
-std::int64_t labels_said(detail::ConfigReader& config) {
-  const json* const names = config.object("id2label");
-  const std::int64_t named = names != nullptr ? static_cast<std::int64_t>(names->size()) : 2;
-  const std::int64_t labels = config.size("num_labels", named, detail::kMostWords);
-  RIESZ_CHECK(names == nullptr || named == labels, "config.json: num_labels is ", labels,
-              ", and id2label names ", named);
-  config.only("problem_type", "single_label_classification");
-  return labels;
-}
-
-/// The labels' names by their numbers, and the numbers by their names.
-std::pair<ordered_json, ordered_json> label_tables(std::int64_t labels,
-                                                   const std::vector<std::string>& names) {
-  RIESZ_CHECK(names.empty() || static_cast<std::int64_t>(names.size()) == labels,
-              "config.json: ", names.size(), " names of ", labels, " labels");
-  ordered_json by_number, by_name;
-  for (std::int64_t label = 0; label < labels; ++label) {
-    const std::string name = names.empty() ? concat("LABEL_", label) : names[static_cast<std::size_t>(label)];
-    by_number[std::to_string(label)] = name;
-    by_name[name] = label;
-  }
-  return {by_number, by_name};
-}
-
-/// A list of sizes, one for each stage of a model.
-std::vector<std::int64_t> read_each(detail::ConfigReader& config, const std::string& key,
-                                    const std::vector<std::int64_t>& otherwise, std::int64_t most) {
-  const json* const list = config.list(key);
-  if (list == nullptr) return otherwise;
-  std::vector<std::int64_t> sizes;
-  for (const riesz::detail::JsonField& each :
-       riesz::detail::JsonField(*list, "config.json: " + key).elements())
-    sizes.push_back(each.integer(1, most));
-  return sizes;
-}
-
 /// By the keys that GPT-2 and GPT-J have in common.
 template <class Config>
 void read_sizes(detail::ConfigReader& config, Config& of) {
@@ -192,10 +153,10 @@ VitConfig vit_config(const std::string& config_json) {
   of.heads = config.size("num_attention_heads");
   of.width = config.size("hidden_size");
   of.hidden = config.size("intermediate_size");
-  of.image = config.size("image_size", {}, kMostPixels);
-  of.patch = config.size("patch_size", {}, kMostPixels);
+  of.image = config.size("image_size", {}, detail::kMostPixels);
+  of.patch = config.size("patch_size", {}, detail::kMostPixels);
   of.channels = config.size("num_channels", 3);
-  of.labels = labels_said(config);
+  of.labels = detail::labels_said(config);
   of.dropout = detail::read_dropout(config, "hidden_dropout_prob", 0);
   of.attention_dropout = detail::read_dropout(config, "attention_probs_dropout_prob", 0);
   of.activation = config.activation("hidden_act", "gelu");
@@ -208,7 +169,7 @@ VitConfig vit_config(const std::string& config_json) {
 }
 
 std::string config_json(const VitConfig& config, const std::vector<std::string>& names) {
-  const auto [by_number, by_name] = label_tables(config.labels, names);
+  const auto [by_number, by_name] = detail::label_tables(config.labels, names);
   return detail::text_of({{"architectures", {"ViTForImageClassification"}},
                           {"model_type", "vit"},
                           {"num_hidden_layers", config.layers},
@@ -230,17 +191,17 @@ std::string config_json(const VitConfig& config, const std::vector<std::string>&
 ResnetConfig resnet_config(const std::string& config_json) {
   detail::ConfigReader config(config_json, "resnet");
   ResnetConfig of;
-  of.depths = read_each(config, "depths", of.depths, detail::kMostLayers);
-  of.widths = read_each(config, "hidden_sizes", of.widths, detail::kMostWidth);
+  of.depths = detail::read_each(config, "depths", of.depths, detail::kMostLayers);
+  of.widths = detail::read_each(config, "hidden_sizes", of.widths, detail::kMostWidth);
   of.stem = config.size("embedding_size", of.stem);
   const json* const type = config.text("layer_type");
   if (type != nullptr && *type != "basic" && *type != "bottleneck")
     config.refuse("layer_type", "blocks; there are basic and bottleneck");
   of.bottleneck = type == nullptr || *type == "bottleneck";
   of.halves_first = config.flag("downsample_in_first_stage", false);
-  of.image = config.size("image_size", of.image, kMostPixels);
+  of.image = config.size("image_size", of.image, detail::kMostPixels);
   of.channels = config.size("num_channels", 3);
-  of.labels = labels_said(config);
+  of.labels = detail::labels_said(config);
   of.activation = config.activation("hidden_act", "relu");
   config.only("downsample_in_bottleneck", false);
   config.ignore({"out_features", "out_indices", "stage_names"});  // of a part without a classifier
@@ -250,7 +211,7 @@ ResnetConfig resnet_config(const std::string& config_json) {
 }
 
 std::string config_json(const ResnetConfig& config, const std::vector<std::string>& names) {
-  const auto [by_number, by_name] = label_tables(config.labels, names);
+  const auto [by_number, by_name] = detail::label_tables(config.labels, names);
   return detail::text_of({{"architectures", {"ResNetForImageClassification"}},
                           {"model_type", "resnet"},
                           {"depths", config.depths},

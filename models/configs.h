@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "riesz/models/fourier_neural_operator.h"
 #include "riesz/models/gpt2_moe.h"
 #include "riesz/models/gpt_j.h"
 #include "riesz/models/llama.h"
@@ -14,6 +15,7 @@
 #include "riesz/models/mixtral.h"
 #include "riesz/models/qwen2_moe.h"
 #include "riesz/models/resnet.h"
+#include "riesz/models/unet.h"
 #include "riesz/models/vit.h"
 
 namespace riesz::models {
@@ -32,19 +34,22 @@ MinGptConfig gpt2_config(const std::string& config_json);
 GptJConfig gpt_j_config(const std::string& config_json);
 /// Reads the sizes of "llama".
 LlamaConfig llama_config(const std::string& config_json);
-/// Reads the sizes of "mixtral". Training adds the loss that balances the experts, times
-/// router_aux_loss_coef, where output_router_logits is true, as transformers does.
+/// Reads the sizes of "mixtral". Training adds the balance loss times router_aux_loss_coef where
+/// output_router_logits is true, as transformers does.
 MixtralConfig mixtral_config(const std::string& config_json);
 /// Reads the sizes of "qwen2_moe", likewise, if experts are in all its blocks and no attention slides.
 Qwen2MoeConfig qwen2_moe_config(const std::string& config_json);
-/// Reads the sizes of "gpt2_moe", a kind of this library: the keys of "gpt2" and, named as others' experts
-/// are, num_experts, num_experts_per_tok, decoder_sparse_step, capacity_factor, router_z_loss_coef, and those
-/// of the balance.
+/// Reads the sizes of "gpt2_moe", a kind of this library. It has the keys of "gpt2", num_experts,
+/// num_experts_per_tok, decoder_sparse_step, capacity_factor, router_z_loss_coef, and those of the balance.
+/// Their names are those of other models with experts.
 Gpt2MoeConfig gpt2_moe_config(const std::string& config_json);
 /// Reads the sizes of "vit", with the classifier's labels from num_labels or id2label.
 VitConfig vit_config(const std::string& config_json);
 /// Reads the sizes of "resnet", likewise. The size of images is image_size, or 224.
 ResnetConfig resnet_config(const std::string& config_json);
+/// Reads the sizes of "unet" and of "fno", kinds of this library.
+UnetConfig unet_config(const std::string& config_json);
+FourierNeuralOperatorConfig fourier_neural_operator_config(const std::string& config_json);
 
 // The text of a config.json that other programs read. @post reading it gives the same configuration, but for
 // `contraction`, which says how to compute and not what.
@@ -57,5 +62,9 @@ std::string config_json(const Gpt2MoeConfig& config);
 /// `names`: of the labels, in the order of their numbers, each once, in UTF-8; none: LABEL_0, LABEL_1 ….
 std::string config_json(const VitConfig& config, const std::vector<std::string>& names = {});
 std::string config_json(const ResnetConfig& config, const std::vector<std::string>& names = {});
+std::string config_json(const UnetConfig& config, const std::vector<std::string>& names = {});
+/// A field has no labels, so no names.
+std::string config_json(const FourierNeuralOperatorConfig& config,
+                        const std::vector<std::string>& names = {});
 
 }  // namespace riesz::models

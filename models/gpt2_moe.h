@@ -12,7 +12,7 @@
 
 namespace riesz::models {
 
-/// The stream and the balance of the gates so far, with the sum of the gates' own losses.
+/// The stream, and of the gates so far the balance and the sum of their own losses.
 struct Gpt2MoeStream {
   Vector x;
   GateBalance balance;
@@ -24,12 +24,12 @@ struct Gpt2MoeStream {
   }
 };
 
-/// (B, T, C) → (B, T, C): for each token the sum of the MLPs that its router chooses, times their gates.
+/// (B, T, C) → (B, T, C): for each token the sum of its k experts' results, each times its gate value.
 class Gpt2Experts : public Part<Gpt2Experts, Gpt2MoeConfig> {
  public:
   using Part::Part;
   Gpt2MoeStream forward(const Gpt2MoeStream& in) {
-    const Routing routing = choose_(to_space(gate_(in.x), experts_.gates_space(config.experts)));
+    const Routing routing = gate_(to_space(router_(in.x), experts_.gate_space(config.experts)));
     return {dropout_(experts_(in.x, routing)), in.balance + routing, in.loss + routing.loss};
   }
   std::string describe() const override {
@@ -37,8 +37,8 @@ class Gpt2Experts : public Part<Gpt2Experts, Gpt2MoeConfig> {
   }
 
  private:
-  Linear gate_{*this, "gate", "btc,rc->btr", {.bias = false, .contraction = config.contraction}};
-  TopKGate choose_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
+  Linear router_{*this, "gate", "btc,rc->btr", {.bias = false, .contraction = config.contraction}};
+  TopKGate gate_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
   Experts experts_{*this, "experts", "btc", "ef", config.of_experts()};
   Dropout dropout_{*this, "dropout", config.residual_dropout.value_or(config.dropout)};
 };
@@ -71,15 +71,15 @@ class Gpt2MoeBlock : public Part<Gpt2MoeBlock, Gpt2MoeConfig> {
   std::optional<Gpt2Experts> experts_;
 };
 
-/// GPT-2 (as minGPT) with a mixture of experts in the place of some MLPs: Switch's and GShard's architecture
-/// (Fedus et al., 2101.03961; Lepikhin et al., 2006.16668). Names and shapes are those of Hugging Face's
-/// GPT-2, and of an expert those of its MLP. Written once for all layouts.
+/// GPT-2 (as minGPT) with a mixture of experts in the place of some MLPs, as Switch and GShard have it (Fedus
+/// et al., 2101.03961; Lepikhin et al., 2006.16668). Names and shapes are those of Hugging Face's GPT-2. An
+/// expert has those of its MLP. Written once for all layouts.
 class Gpt2Moe : public Part<Gpt2Moe, Gpt2MoeConfig> {
  public:
   using Part::Part;
 
-  /// Token ids of (B, T) → logits of (B, T, V), each of the next token, and the losses of the gates,
-  /// weighted, if there are any. `last_alone`: (B, 1, V). Tokens are dropped in training alone.
+  /// Token ids of (B, T) → logits of (B, T, V), each of the next token. With them the gates' losses times
+  /// their weights, if there are any. `last_alone`: (B, 1, V). Only training drops choices.
   /// @throws Error naming T, with the positions before, and the context where it is greater.
   Predictions forward(const Vector& ids, bool last_alone = false) {
     check_context(config.model, ids, config.context);

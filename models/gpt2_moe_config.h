@@ -18,14 +18,14 @@ struct Gpt2MoeConfig : MinGptConfig, RoutedSizes {
 
   /// Which blocks have experts: the n-th, the 2n-th and so on (decoder_sparse_step); 1: all.
   std::int64_t experts_every = 2;
-  /// In training, times the mean load: what an expert takes of a micro-batch at the most, and at least 4
-  /// tokens. First choices come before second ones, then earlier tokens. 0: all that choose it.
+  /// In training an expert takes at most ⌈capacity_factor·k·N/E⌉ choices of a micro-batch's N tokens, but at
+  /// least 4. First choices come before second ones, then earlier tokens. 0: it takes all.
   double capacity_factor = 0;
-  double z_weight = 0;  ///< of the mean of (log Σ exp(logits))² over tokens and gates
+  double z_weight = 0;  ///< of the mean of (log Σ exp(logits))² over tokens and blocks with experts
 
   bool has_experts(std::int64_t block) const { return (block + 1) % experts_every == 0; }
   std::int64_t mixtures() const { return layers / experts_every; }
-  /// With one expert for each token its gate is its probability, as Switch has it, so that the router learns.
+  /// With k = 1 the gate value is the probability, as in Switch, so the router learns from the tokens' loss.
   GateOptions gate() const {
     return {.k = experts_per_token,
             .renormalise = experts_per_token > 1,

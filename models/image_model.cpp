@@ -16,7 +16,7 @@ class SeeingVit final : public ImageModel {
   Module& module() override { return model_; }
   Space inputs() const override { return model_.patches(); }
   Space targets() const override { return model_.targets(); }
-  at::Tensor reads(const at::Tensor& images) const override { return patches_of(images, config_); }
+  Rows reads(const Rows& images) const override { return patches_of(images.whole(), config_); }
   Vector logits(const Vector& inputs) override { return model_(inputs); }
 
  private:
@@ -24,22 +24,26 @@ class SeeingVit final : public ImageModel {
   Vit model_;
 };
 
-class SeeingResnet final : public ImageModel {
+/// Of a kind that is given images as they are.
+template <typename Model, Space (Model::*images_of)() const>
+class SeeingPixels final : public ImageModel {
  public:
-  SeeingResnet(const Layout& layout, const ResnetConfig& config) : model_(layout, config) {}
+  template <typename Config>
+  SeeingPixels(const Layout& layout, const Config& config) : model_(layout, config) {}
   Module& module() override { return model_; }
-  Space inputs() const override { return model_.images(); }
+  Space inputs() const override { return (model_.*images_of)(); }
   Space targets() const override { return model_.targets(); }
-  at::Tensor reads(const at::Tensor& images) const override { return images; }
+  Rows reads(const Rows& images) const override { return images; }
   Vector logits(const Vector& inputs) override { return model_(inputs); }
 
  private:
-  Resnet model_;
+  Model model_;
 };
 
 template <typename Model, auto reader, typename Config = decltype(reader(std::string()))>
-PublishedImageModel seeing(std::string name, std::string (*rename)(const std::string&)) {
+PublishedImageModel seeing(std::string name, Seen seen, std::string (*rename)(const std::string&)) {
   return {.name = std::move(name),
+          .seen = seen,
           .read = [](const std::string& text) -> ImageConfig { return reader(text); },
           .make = [](const Layout& layout, const ImageConfig& config) -> std::unique_ptr<ImageModel> {
             return std::make_unique<Model>(layout, std::get<Config>(config));
@@ -47,7 +51,10 @@ PublishedImageModel seeing(std::string name, std::string (*rename)(const std::st
           .rename = rename};
 }
 
-const PublishedImageModel& seen_by(const ImageConfig& config) {
+/// Of a kind of this library, whose files have its own names.
+std::string as_stored(const std::string& stored) { return stored; }
+
+const PublishedImageModel& kind_seeing(const ImageConfig& config) {
   return published_image_models()[config.index()];
 }
 
@@ -55,8 +62,11 @@ const PublishedImageModel& seen_by(const ImageConfig& config) {
 
 const std::vector<PublishedImageModel>& published_image_models() {
   static const std::vector<PublishedImageModel> all{
-      seeing<SeeingVit, vit_config>("vit", called_in_vit),
-      seeing<SeeingResnet, resnet_config>("resnet", called_in_resnet),
+      seeing<SeeingVit, vit_config>("vit", Seen::label, called_in_vit),
+      seeing<SeeingPixels<Resnet, &Resnet::images>, resnet_config>("resnet", Seen::label, called_in_resnet),
+      seeing<SeeingPixels<Unet, &Unet::images>, unet_config>("unet", Seen::pixels, as_stored),
+      seeing<SeeingPixels<FourierNeuralOperator, &FourierNeuralOperator::inputs>,
+             fourier_neural_operator_config>("fno", Seen::field, as_stored),
   };
   return all;
 }
@@ -82,30 +92,60 @@ std::string config_json(const ImageConfig& config, const std::vector<std::string
   return std::visit([&](const auto& of) { return config_json(of, names); }, config);
 }
 
-std::string kind_of(const ImageConfig& config) { return seen_by(config).name; }
+std::string kind_of(const ImageConfig& config) { return kind_seeing(config).name; }
 
 std::string called_here(const ImageConfig& config, const std::string& stored) {
-  return seen_by(config).rename(stored);
+  return kind_seeing(config).rename(stored);
 }
 
+Seen seen_by(const ImageConfig& config) { return kind_seeing(config).seen; }
+
 std::int64_t rows_of(const ImageConfig& config) {
-  return std::visit([](const auto& of) { return of.image; }, config);
+  return std::visit(
+      [](const auto& of) {
+        if constexpr (requires { of.image; })
+          return of.image;
+        else
+          return of.size;
+      },
+      config);
 }
 
 std::int64_t channels_of(const ImageConfig& config) {
-  return std::visit([](const auto& of) { return of.channels; }, config);
+  return std::visit(
+      [](const auto& of) {
+        if constexpr (requires { of.channels; })
+          return of.channels;
+        else
+          return of.inputs;
+      },
+      config);
 }
 
 std::int64_t labels_of(const ImageConfig& config) {
-  return std::visit([](const auto& of) { return of.labels; }, config);
+  return std::visit(
+      [](const auto& of) {
+        if constexpr (requires { of.labels; })
+          return of.labels;
+        else
+          return of.outputs;
+      },
+      config);
 }
 
 void set_labels(ImageConfig& config, std::int64_t labels) {
-  std::visit([labels](auto& of) { of.labels = labels; }, config);
+  std::visit(
+      [labels](auto& of) {
+        if constexpr (requires { of.labels; })
+          of.labels = labels;
+        else
+          of.outputs = labels;
+      },
+      config);
 }
 
 std::unique_ptr<ImageModel> make_image_model(const Layout& layout, const ImageConfig& config) {
-  return seen_by(config).make(layout, config);
+  return kind_seeing(config).make(layout, config);
 }
 
 }  // namespace riesz::models

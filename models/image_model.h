@@ -11,12 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "riesz/io/rows.h"
 #include "riesz/models/configs.h"
 
 namespace riesz::models {
 
-/// The sizes of a model of images, of any kind in this library, in the order of `published_image_models`.
-using ImageConfig = std::variant<VitConfig, ResnetConfig>;
+/// The sizes of a model of images or fields, of any kind in this library, in the order of
+/// `published_image_models`.
+using ImageConfig = std::variant<VitConfig, ResnetConfig, UnetConfig, FourierNeuralOperatorConfig>;
 
 /// Reads the text of a config.json.
 /// @throws Error naming the known kinds where its model_type is none of them; also as that kind's reader.
@@ -24,35 +26,41 @@ ImageConfig image_config(const std::string& config_json);
 /// `names`: as `config_json` of a ViT.
 std::string config_json(const ImageConfig& config, const std::vector<std::string>& names = {});
 
-/// The model_type of its config.json: "vit" or "resnet".
+/// The model_type of its config.json: "vit", "resnet", "unet" or "fno".
 std::string kind_of(const ImageConfig& config);
 /// The name in this model for a tensor of Hugging Face's files; "" where a tensor is no weight of the model.
 std::string called_here(const ImageConfig& config, const std::string& stored);
 
+/// What a model says of an image: its label, the label of each pixel, or a field.
+enum class Seen { label, pixels, field };
+Seen seen_by(const ImageConfig& config);
+
 // What all kinds have.
-std::int64_t rows_of(const ImageConfig& config);  ///< rows and columns of an image
-std::int64_t channels_of(const ImageConfig& config);
-std::int64_t labels_of(const ImageConfig& config);
+std::int64_t rows_of(const ImageConfig& config);      ///< rows and columns of an image or a field
+std::int64_t channels_of(const ImageConfig& config);  ///< of what it is given
+std::int64_t labels_of(const ImageConfig& config);    ///< or the channels of the field that it finds
 void set_labels(ImageConfig& config, std::int64_t labels);
 
-/// A model that says of an image which label it has, of any kind.
+/// A model of images or fields, of any kind.
 class ImageModel {
  public:
   virtual ~ImageModel() = default;
 
   virtual Module& module() = 0;
-  /// The space of what it reads, which `reads` makes of images; that of labels, (B).
+  /// The space of what it reads, which `reads` makes of images; that of what it learns: labels of (B), or of
+  /// pixels (B, rows, rows), or fields of (B, channels, rows, rows).
   virtual Space inputs() const = 0;
   virtual Space targets() const = 0;
   /// What the model is given for images of (B, channels, rows, rows). Local; each image by itself.
-  virtual at::Tensor reads(const at::Tensor& images) const = 0;
-  /// A vector in inputs() → logits of (B, labels).
+  virtual Rows reads(const Rows& images) const = 0;
+  /// A vector in inputs() → logits: those of targets(), and a dim of labels behind; or fields in targets().
   virtual Vector logits(const Vector& inputs) = 0;
 };
 
 /// All that this library needs to know of one published kind of model of images.
 struct PublishedImageModel {
   std::string name;  ///< model_type of its config.json
+  Seen seen;
   std::function<ImageConfig(const std::string& config_json)> read;
   std::function<std::unique_ptr<ImageModel>(const Layout& layout, const ImageConfig& config)> make;
   /// As `called_here`.

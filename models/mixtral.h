@@ -9,15 +9,15 @@
 
 namespace riesz::models {
 
-/// (B, T, C) → (B, T, C): for each token the sum of the experts that its router chooses, times their gates,
-/// the softmax over the logits of these.
+/// (B, T, C) → (B, T, C): for each token the sum of its k experts' results, each times its gate value. That
+/// is the softmax over all logits, divided by its sum over the k chosen.
 class MixtralExperts : public Part<MixtralExperts, MixtralConfig> {
  public:
   static constexpr const char* name = "block_sparse_moe";  ///< in a block
 
   using Part::Part;
   RoutedStream forward(const RoutedStream& in) {
-    const Routing routing = choose_(to_space(gate_(in.x), experts_.gates_space(config.experts)));
+    const Routing routing = gate_(to_space(router_(in.x), experts_.gate_space(config.experts)));
     return {experts_(in.x, routing), in.balance + routing};
   }
   std::string describe() const override {
@@ -25,8 +25,8 @@ class MixtralExperts : public Part<MixtralExperts, MixtralConfig> {
   }
 
  private:
-  Linear gate_{*this, "gate", "btc,rc->btr", config.linear(false)};
-  TopKGate choose_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
+  Linear router_{*this, "gate", "btc,rc->btr", config.linear(false)};
+  TopKGate gate_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
   Experts experts_{*this, "experts", "btc", "ef", config.of_experts()};
 };
 

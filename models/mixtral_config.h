@@ -25,7 +25,8 @@ struct MixtralConfig : LlamaConfig, RoutedSizes {
     return {.activation = activation, .compute_type = contraction.compute_type};
   }
   /// Its letters are a Llama's, with f for the inner width of an expert. It adds e for experts, and r for the
-  /// logits of their router. @throws Error unless all sizes are at least 1 and fit one another.
+  /// logits of their router.
+  /// @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const {
     check_experts(model);
     RIESZ_CHECK(!attention_bias && !mlp_bias, model, ": attention_bias or mlp_bias is set; it has no biases");

@@ -10,15 +10,16 @@
 
 namespace riesz::models {
 
-/// (B, T, C) → (B, T, C): for each token the sum of the experts that its router chooses, times their gates,
-/// and a shared expert times a gate of its own, which computes while tokens are on their way.
+/// (B, T, C) → (B, T, C): for each token the sum of its k experts' results, each times its gate value. The
+/// shared expert's result, times the sigmoid of a gate of its own, is added. It is computed while tokens are
+/// on their way.
 class Qwen2MoeExperts : public Part<Qwen2MoeExperts, Qwen2MoeConfig> {
  public:
   static constexpr const char* name = "mlp";  ///< in a block
 
   using Part::Part;
   RoutedStream forward(const RoutedStream& in) {
-    const Routing routing = choose_(to_space(gate_(in.x), experts_.gates_space(config.experts)));
+    const Routing routing = gate_(to_space(router_(in.x), experts_.gate_space(config.experts)));
     const std::function<Vector(const Vector&)> shared = [this](const Vector& x) {
       const Vector open =
           map("sigmoid", shared_expert_gate_(x), [](const at::Tensor& s) { return s.sigmoid(); });
@@ -31,8 +32,8 @@ class Qwen2MoeExperts : public Part<Qwen2MoeExperts, Qwen2MoeConfig> {
   }
 
  private:
-  Linear gate_{*this, "gate", "btc,rc->btr", config.linear(false)};
-  TopKGate choose_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
+  Linear router_{*this, "gate", "btc,rc->btr", config.linear(false)};
+  TopKGate gate_{{*this, ""}, spaces().mesh(), config.experts, config.gate()};
   Experts experts_{*this, "experts", "btc", "ei", config.of_experts()};
   LlamaMlp shared_expert_{{*this, "shared_expert"}, config};
   Linear shared_expert_gate_{*this, "shared_expert_gate", "btc,oc->bto", config.linear(false)};

@@ -22,7 +22,7 @@ struct Qwen2MoeConfig : LlamaConfig, RoutedSizes {
   }
 
   std::int64_t expert_hidden = 1408;  ///< the inner width of an expert
-  bool renormalise = false;           ///< are a token's gates divided by their sum?
+  bool renormalise = false;           ///< divide a token's gate values by their sum?
 
   std::int64_t mixtures() const { return layers; }
   GateOptions gate() const {
@@ -36,7 +36,7 @@ struct Qwen2MoeConfig : LlamaConfig, RoutedSizes {
             .compute_type = contraction.compute_type};
   }
   /// Its letters are a Llama's, with f for the inner width of the shared expert. It adds e for experts, i for
-  /// their inner width, r for the logits of their router, and o for that of the shared expert's gate.
+  /// their inner width, and r for the logits of their router. The shared expert's gate gives o = 1 number.
   /// @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const {
     check_experts(model);

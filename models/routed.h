@@ -15,9 +15,9 @@ namespace riesz::models {
 /// The sizes that models with experts have beside others.
 struct RoutedSizes {
   std::int64_t experts = 8;
-  std::int64_t experts_per_token = 2;  ///< k: of the greatest router logits
-  double balance_weight = 0.02;        ///< of the loss that balances the experts
-  bool balanced = false;               ///< is it added in training? (output_router_logits)
+  std::int64_t experts_per_token = 2;  ///< k: those with the largest router logits
+  double balance_weight = 0.02;        ///< of the balance loss (`GateBalance`)
+  bool balanced = false;               ///< does training add it? (output_router_logits)
 
   /// @throws Error unless each token can have as many experts.
   void check_experts(const std::string& model) const {
@@ -35,7 +35,7 @@ struct RoutedSizes {
   }
 };
 
-/// The stream, (B, T, C), and what the gates have found so far: each block takes and returns them.
+/// The stream, (B, T, C), and the balance of the gates so far: each block takes and returns both.
 struct RoutedStream {
   Vector x;
   GateBalance balance;
@@ -46,8 +46,8 @@ struct RoutedStream {
   }
 };
 
-/// The loss that balances the experts of all blocks, times its weight: a scalar. Part of the output layer, so
-/// that both lie on a pipeline's last stage.
+/// The balance loss of all blocks, times its weight: a scalar. Part of the output layer, so that both lie on
+/// a pipeline's last stage.
 template <typename Sizes>
 class RoutedBalance : public Part<RoutedBalance<Sizes>, Sizes> {
   using Base = Part<RoutedBalance<Sizes>, Sizes>;
@@ -58,7 +58,7 @@ class RoutedBalance : public Part<RoutedBalance<Sizes>, Sizes> {
     const Sizes& sizes = this->config;
     return sizes.balance_weight * balance.loss(sizes.mixtures(), sizes.experts_per_token);
   }
-  /// And the gates' own losses, which are weighted.
+  /// The same, added to the gates' own losses, which have their weights already.
   Vector forward(const GateBalance& balance, const Vector& own) {
     return this->config.balanced ? own + forward(balance) : own;
   }

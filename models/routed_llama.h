@@ -41,8 +41,8 @@ class RoutedLlama : public Part<RoutedLlama<Mixture, Sizes>, Sizes> {
  public:
   using Base::Base;
 
-  /// Token ids of (B, T) → logits of (B, T, V), each of the next token, and the loss that balances the
-  /// experts, times its weight, if it is added. `last_alone`: (B, 1, V).
+  /// Token ids of (B, T) → logits of (B, T, V), each of the next token. With them the balance loss times its
+  /// weight, if it is added. `last_alone`: (B, 1, V).
   /// @throws Error naming T, with the positions before, and the context where it is greater.
   Predictions forward(const Vector& ids, bool last_alone = false) {
     check_context(Sizes::model, ids, config.context);

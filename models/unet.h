@@ -21,7 +21,8 @@ struct UnetConfig {
   std::int64_t width = 16;  ///< channels at the first level; each has twice those of the one above
   std::int64_t image = 64;  ///< rows and columns of an image, a multiple of 2^(levels − 1)
   std::int64_t channels = 1;
-  std::int64_t labels = 2;  ///< of a pixel
+  std::int64_t labels = 2;              ///< of a pixel
+  ContractionOptions contraction = {};  ///< of the head
 
   std::int64_t width_at(std::int64_t level) const { return width << level; }
   std::int64_t size_at(std::int64_t level) const { return image >> level; }
@@ -108,7 +109,7 @@ class Unet : public Part<Unet, UnetConfig> {
       down_.emplace_back(OwnerAndName(*this, concat("down.", level)), config, level);
     for (std::int64_t level = config.levels - 2; level >= 0; --level)
       up_.emplace_back(OwnerAndName(*this, concat("up.", level)), config, level);
-    head_.emplace(*this, "head", "bchw,lc->bhwl");
+    head_.emplace(*this, "head", "bchw,lc->bhwl", LinearOptions{.contraction = config.contraction});
   }
   /// Images of (B, channels, image, image) → logits of (B, image, image, labels).
   Vector forward(const Vector& images) {
@@ -118,6 +119,7 @@ class Unet : public Part<Unet, UnetConfig> {
     for (std::size_t i = 0; i < up_.size(); ++i) x = up_[i](x, skips[up_.size() - 1 - i]);
     return (*head_)(x);
   }
+  bool is_repeated() const override { return true; }
   /// The space of images; that of the labels of pixels, (B, image, image).
   Space images() const { return images_in(down_.front().spaces(), "bxhw", config.channels, config.image); }
   Space targets() const { return head_->spaces().inside("bhw"); }

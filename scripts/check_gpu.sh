@@ -4,6 +4,7 @@
 #
 # For whoever has a GPU of NVIDIA: builds Riesz with CUDA, compares it with the CPU, measures it, and prints one table.
 #   check_gpu.sh [--quick] [--device cuda|cpu] [--build FOLDER]
+#   check_gpu.sh --help
 #
 # It downloads up to 2.8 GB to ~/.cache/riesz (scripts/setup.sh, scripts/setup_cuda.sh run), which take more than 4 GB there. A driver of NVIDIA,
 # 580 or newer, must be installed.
@@ -41,13 +42,17 @@ fail() {
 
 while [ $# -gt 0 ]; do
   case "$1" in
+    -h | --help)
+      sed -n '5,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"  # the text at the top
+      exit 0
+      ;;
     --quick) quick=1 ;;
     --device | --build)
       [ $# -gt 1 ] || fail "$1 needs a word after it: --device cuda or cpu, --build FOLDER"
       if [ "$1" = --device ]; then device="$2"; else build="$2" configured=1; fi
       shift
       ;;
-    *) fail "there is no option $1; there are --quick, --device cuda|cpu and --build FOLDER" ;;
+    *) fail "there is no option $1; there are --quick, --device cuda|cpu, --build FOLDER and --help" ;;
   esac
   shift
 done

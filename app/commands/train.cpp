@@ -13,8 +13,8 @@ class Train : public Command {
  public:
   explicit Train(CLI::App& program)
       : Command(program, "train",
-                "Trains a GPT, a Llama, one with experts, a ViT or a ResNet, on pp x dp x ep x space x sp x "
-                "tp ranks"),
+                "Trains a GPT, a Llama, one with experts, a ViT, a ResNet, a U-Net or a Fourier neural "
+                "operator, on pp x dp x ep x space x sp x tp ranks"),
         settings_(options()) {
     add_ranks();
     add_quiet();

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
@@ -13,10 +14,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "riesz/app/doctor/finding.h"
 #include "riesz/app/memory/memory_estimate.h"
+#include "riesz/comm/device_library.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_memory.h"
 #include "riesz/comm/status_board.h"
@@ -82,6 +85,42 @@ Finding shared_memory() {
   return {"/dev/shm", bytes_text(left) + " left", left < 64 * kMiB ? remedy : ""};
 }
 
+/// What the driver of NVIDIA has; nothing where the host has none.
+struct Driver {
+  int gpus = 0;
+  int cuda = 0;  ///< the latest version that it runs, such as 13000
+};
+
+std::optional<Driver> look_for_driver() {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) return std::nullopt;
+  const auto init = reinterpret_cast<int (*)(unsigned)>(::dlsym(library, "cuInit"));
+  const auto version = reinterpret_cast<int (*)(int*)>(::dlsym(library, "cuDriverGetVersion"));
+  const auto count = reinterpret_cast<int (*)(int*)>(::dlsym(library, "cuDeviceGetCount"));
+  Driver found;
+  if (init == nullptr || version == nullptr || count == nullptr) return found;
+  if (version(&found.cuda) != 0) found.cuda = 0;
+  if (init(0) != 0 || count(&found.gpus) != 0) found.gpus = 0;
+  return found;
+}
+
+/// Without a GPU nothing is missing: ranks compute on the CPU.
+Finding gpus() {
+  const std::optional<Driver> driver = look_for_driver();
+  const std::string there = driver ? concat(driver->gpus, ", by a driver for CUDA ", driver->cuda / 1000, ".",
+                                            driver->cuda % 1000 / 10)
+                                   : "none, for there is no driver of NVIDIA";
+  const bool some = driver && driver->gpus > 0;
+  try {
+    const detail::CudaLibrary& library = detail::load_cuda_library("device cuda", "");
+    return {"GPUs", concat(there, "; libriesz_cuda.so is for compute capabilities ", library.architectures()),
+            some && driver->cuda < 13000 ? "install a driver for CUDA 13.0 (580) or newer" : ""};
+  } catch (const Error& error) {
+    return {"GPUs", there + "; no libriesz_cuda.so that fits",
+            some ? concat("to compute on them: ", error.what()) : ""};
+  }
+}
+
 /// In the folder where results would go.
 Finding locks() {
   std::error_code error;
@@ -116,7 +155,7 @@ Finding limits() {
 }  // namespace
 
 std::vector<Finding> examine_host() {
-  return {cores(), memory(), huge_pages(), shared_memory(), locks(), limits()};
+  return {cores(), memory(), huge_pages(), shared_memory(), gpus(), locks(), limits()};
 }
 
 }  // namespace riesz::app

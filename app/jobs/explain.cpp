@@ -48,10 +48,10 @@ class CountedStep {
   CountedStep& operator=(const CountedStep&) = delete;
 };
 
-at::Tensor rows_like(const at::Tensor& one, std::int64_t rows) {
-  std::vector<std::int64_t> sizes = one.sizes().vec();
+at::Tensor rows_like(const riesz::Rows& one, std::int64_t rows) {
+  std::vector<std::int64_t> sizes = one.shape();
   sizes.front() = rows;
-  return at::empty(sizes, one.options());
+  return at::empty(sizes, one.type());
 }
 
 /// Of the model's parameters, and of its inputs and targets in every micro-batch.
@@ -63,16 +63,15 @@ std::vector<Space> spaces_of_step(const Learner& model, const Config& config, co
   for (int i = 0; i < parts.workers(); ++i) sizes.insert(parts[i].size());
   for (const std::int64_t rows : sizes) {
     const Batch part = batch.part({0, rows});
-    all.push_back(
-        model.inputs.with_shape((model.reads ? model.reads(part.inputs) : part.inputs).sizes().vec()));
-    all.push_back(model.targets.with_shape(part.targets.sizes().vec()));
+    all.push_back(model.inputs.with_shape((model.reads ? model.reads(part.inputs) : part.inputs).shape()));
+    all.push_back(model.targets.with_shape(part.targets.shape()));
   }
   return all;
 }
 
 /// The shape of its inputs.
 std::vector<std::int64_t> largest_micro_batch(const Config& config, const Batch& one) {
-  std::vector<std::int64_t> shape = one.inputs.sizes().vec();
+  std::vector<std::int64_t> shape = one.inputs.shape();
   const std::int64_t parts = micro_batches_of(config);
   shape.front() = (config.train.batch + parts - 1) / parts;
   return shape;

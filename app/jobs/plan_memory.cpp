@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "riesz/app/jobs/explain.h"
 #include "riesz/app/memory/check_memory.h"
@@ -13,13 +14,24 @@
 #include "riesz/comm/host_memory.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
+#include "riesz/train/config/schema.h"
 
 namespace riesz::app {
 namespace {
 
 constexpr const char* kOfGates =
     "activations are expected ones, of a gate that chooses all experts equally often; at worst all tokens "
-    "choose experts of one rank, which takes so much besides\n";
+    "choose experts of one rank, up to their capacity, which takes so much besides\n";
+constexpr const char* kOfGpus = "on a GPU, whose memory is not compared with it\n";
+
+/// What a host has left; nothing where ranks compute in the memory of GPUs, which this host may lack.
+std::optional<double> bytes_to_compare(const Config& config, const HostWords& host) {
+  if (config.device != "cpu") return std::nullopt;
+  const std::optional<std::int64_t> left = available_memory();
+  RIESZ_CHECK(host.memory || left,
+              "this host does not say how much memory it has left; say it with --host-memory");
+  return host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
+}
 
 }  // namespace
 
@@ -29,6 +41,8 @@ int check_host(const Config& config, const HostWords& host) {
               " that the layout has; say from 1 to ", workers);
   RIESZ_CHECK(!host.memory || *host.memory > 0, "a host with ", *host.memory,
               " GiB of memory holds nothing; say how much it has");
+  RIESZ_CHECK(!host.memory || config.device == "cpu", "--host-memory is of a host, and ",
+              value_and_origin(config, "device"), " computes in a GPU's memory; leave out one of the two");
   return ranks;
 }
 
@@ -37,14 +51,10 @@ std::string memory_plan(const Config& given, const HostWords& host, Form form) {
   const int workers = workers_of(config);
   check_config(config, workers);
   const int ranks = check_host(config, host);
-  const std::optional<std::int64_t> left = available_memory();
-  RIESZ_CHECK(host.memory || left,
-              "this host does not say how much memory it has left; say it with "
-              "--host-memory");
-  const double available = host.memory ? *host.memory * (1 << 30) : static_cast<double>(*left);
   const Partition mesh = Partition::simulated(workers).grid(job_axes(config.layout));
   const double data = bytes_of_data(config, ranks);
-  check_memory(config, mesh, data, ranks, available);
+  const std::optional<double> available = bytes_to_compare(config, host);
+  if (available) check_memory(config, mesh, data, ranks, *available);
   const MemoryEstimate each = estimate_memory(config, mesh, data);
   if (form == Form::json) {
     nlohmann::ordered_json json = {{"layout", to_string(mesh)},
@@ -54,14 +64,14 @@ std::string memory_plan(const Config& given, const HostWords& host, Form form) {
     if (each.at_worst > 0) json["bytes_of_a_rank"]["at worst, besides"] = each.at_worst;
     json["ranks_on_a_host"] = ranks;
     json["bytes_on_a_host"] = ranks * each.all();
-    json["bytes_available"] = available;
+    if (available) json["bytes_available"] = *available;
     return json.dump(2) + "\n";
   }
   return concat("on ", to_string(mesh), " each rank takes", config.layout.pp > 1 ? " at most" : "", "\n",
                 to_string(each), each.at_worst > 0 ? kOfGates : "",
                 ranks == 1 ? "1 rank takes " : concat(ranks, " ranks on a host take "),
-                bytes_text(ranks * each.all()), " at least; it has ", bytes_text(available),
-                " left, and they fit\n");
+                bytes_text(ranks * each.all()), " at least; ",
+                available ? concat("it has ", bytes_text(*available), " left, and they fit\n") : kOfGpus);
 }
 
 }  // namespace riesz::app

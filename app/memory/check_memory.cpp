@@ -20,6 +20,7 @@
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
+#include "riesz/train/data/darcy_task.h"
 
 namespace riesz::app {
 namespace {
@@ -46,7 +47,10 @@ std::string nearest(const std::string& key, Config config, std::int64_t end,
 std::string nearest_micro_batches(Config config, const std::function<bool(const Config&)>& fits) {
   const bool in_turns = config.layout.pp > 1 && config.pipeline.schedule == "interleaved";
   config.train.micro_batches = micro_batches_of(config);
-  return nearest("train.micro_batches", config, config.train.batch, fits, in_turns ? config.layout.pp : 1);
+  const std::string change =
+      nearest("train.micro_batches", config, config.train.batch, fits, in_turns ? config.layout.pp : 1);
+  if (change.empty() || !has_batch_norms(config.model)) return change;
+  return change + " (with other losses: batch norms take the moments of a micro-batch)";
 }
 
 double workers_along(const Partition& mesh, const std::vector<std::string>& axes) {
@@ -59,7 +63,8 @@ double workers_along(const Partition& mesh, const std::vector<std::string>& axes
 std::string what_fits(const Config& config, const Partition& mesh,
                       const std::function<bool(const Config&)>& fits) {
   const bool shares = workers_along(mesh, token_axes(config.layout, mesh)) > 1;
-  const bool deep = config.model.from.empty() && !has_space(config.model);  // model.layers may be lowered
+  const bool deep =
+      config.model.from.empty() && is_read(*find_key("model.layers"), config);  // may be lowered
   const std::int64_t fewest = deep ? config.layout.pp : config.model.layers;
   std::string text;
   for (const std::string& change :
@@ -95,6 +100,7 @@ double bytes_of_data(const Config& config, int holders) {
   namespace fs = std::filesystem;
   if (config.data.task == "images")
     return static_cast<double>(count_images(config.data.images) * image_elements(config)) / holders;
+  if (config.data.task == "darcy") return static_cast<double>(DarcyTask::bytes(config)) / holders;
   std::error_code error;
   if (config.data.task != "text" || !fs::is_regular_file(config.data.text, error)) return 0;
   const auto bytes = static_cast<double>(fs::file_size(config.data.text, error));

@@ -17,8 +17,8 @@ void check_memory(const Config& config, const Partition& mesh, double data_bytes
 /// the host does not say its free memory. Local.
 void check_memory(const Config& config, const Partition& mesh, int ranks);
 
-/// A rank's bytes of the data. For a text in one file it is the file's size. For images in the model's form
-/// it is the rank's share of the one copy that `holders` ranks of a host have. Else 0. Local.
+/// A rank's bytes of the data. For a text in one file it is the file's size. For images in the model's form,
+/// or for fields, it is the rank's share of the one copy that `holders` ranks of a host have. Else 0. Local.
 double bytes_of_data(const Config& config, int holders);
 
 }  // namespace riesz::app

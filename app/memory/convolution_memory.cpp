@@ -4,17 +4,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "riesz/app/memory/one_bit_adam_memory.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/means_parameter.h"
 #include "riesz/nn/spatial/batch_norm.h"
 #include "riesz/nn/spatial/conv.h"
 #include "riesz/nn/spatial/pool.h"
+#include "riesz/nn/spatial/spectral_convolution.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/config/layout.h"
@@ -24,7 +27,8 @@
 namespace riesz::app {
 namespace {
 
-constexpr double kFull = 4;  // bytes of fp32
+constexpr double kFull = 4;   // bytes of fp32
+constexpr double kIndex = 8;  // bytes of a position in a window
 
 double in_type(const Config& config) { return config.precision == "fp32" ? kFull : 2; }
 
@@ -58,15 +62,44 @@ double read_on_a_rank(const Conv& conv, std::int64_t images) {
 
 bool is_shortcut(const Module& module) { return module.path().find(".shortcut.") != std::string::npos; }
 
-/// The bytes that are kept for backward: what convolutions, poolings and the classifier read; of a norm what
-/// lies around the mean, in fp32, and what its activation reads. A shortcut reads what another reads, and the
-/// activation behind it reads one sum for both.
+/// Does it read what another module reads too, in the same memory? So do a shortcut and, unless it has a
+/// halo, the convolution of a skip.
+bool reads_as_another(const Conv& conv, std::int64_t images) {
+  const bool skip = conv.path().ends_with(".skipped");
+  return is_shortcut(conv) || (skip && read_on_a_rank(conv, images) == on_a_rank(*conv.domain(), images));
+}
+
+/// Of a spectral convolution: the frequencies that it keeps, and the four parts of their products, in fp32.
+double frequencies_on_a_rank(const SpectralConvolution& of, std::int64_t images) {
+  const Space& X = *of.domain();
+  std::vector<std::int64_t> shape = X.shape();
+  const std::vector<std::int64_t>& kept = of.parameters().front().shape();
+  for (std::size_t dim = 2; dim < shape.size(); ++dim) shape[dim] = kept[dim];
+  return 6 * kFull * on_a_rank(X.with_shape(shape), images);
+}
+
+/// What a linear layer reads, and the activation behind it. In a Fourier neural operator most read what an
+/// activation gives, which is made again from what that was given: a block's sum, or what goes up.
+double kept_of_linear(const Module& linear, std::int64_t images) {
+  const std::string path = linear.path();
+  const bool made_again =
+      path.starts_with("projection.") || (path.ends_with(".pointwise") && path != "block.0.pointwise");
+  const double read = made_again ? 0 : on_a_rank(*linear.domain(), images);
+  return read + (path == "projection.up" ? on_a_rank(*linear.range(), images) : 0);
+}
+
+/// The bytes that are kept for backward: what convolutions, poolings and linear layers read; of a pooling
+/// also where its elements were found; of a norm what lies around the mean, in fp32, and what its activation
+/// reads. The activation behind a shortcut reads one sum for both, and so does that behind a spectral
+/// convolution.
 double kept_for_backward(const Module& module, std::int64_t images, double bytes) {
   if (const auto* conv = dynamic_cast<const Conv*>(&module))
-    return is_shortcut(module) ? 0 : bytes * read_on_a_rank(*conv, images);
-  const bool reads =
-      dynamic_cast<const MaxPool*>(&module) != nullptr || dynamic_cast<const Linear*>(&module) != nullptr;
-  if (reads) return bytes * on_a_rank(*module.domain(), images);
+    return reads_as_another(*conv, images) ? 0 : bytes * read_on_a_rank(*conv, images);
+  if (const auto* spectral = dynamic_cast<const SpectralConvolution*>(&module))
+    return frequencies_on_a_rank(*spectral, images) + bytes * on_a_rank(*module.range(), images);
+  if (dynamic_cast<const MaxPool*>(&module) != nullptr)
+    return bytes * on_a_rank(*module.domain(), images) + kIndex * on_a_rank(*module.range(), images);
+  if (dynamic_cast<const Linear*>(&module) != nullptr) return bytes * kept_of_linear(module, images);
   if (dynamic_cast<const BatchNorm*>(&module) != nullptr)
     return (kFull + (is_shortcut(module) ? 0 : bytes)) * on_a_rank(*module.range(), images);
   double sum = 0;
@@ -80,26 +113,42 @@ double given(const Module& module, std::int64_t images) {
   return module.parts().empty() ? 0 : given(*module.parts().front(), images);
 }
 
-/// The model's blocks, which stages share out, in the order of calls.
-std::vector<const Module*> blocks_of(const Module& model) {
-  std::vector<const Module*> blocks;
+/// What stages share out.
+struct Block {
+  const Module* module;
+  bool again;  ///< does it run again in backward?
+};
+
+/// The model's blocks in the order of calls. Residual blocks are counted in the whole model, as
+/// `set_recompute` does.
+std::vector<Block> blocks_of(const Config& config, const Module& model) {
+  std::vector<Block> blocks;
+  const auto add_repeated = [&](const std::vector<Module*>& repeated) {
+    const auto every = static_cast<std::size_t>(config.layout.recompute_every);
+    for (std::size_t i = 0; i < repeated.size(); ++i)
+      blocks.push_back({repeated[i], config.layout.recompute == "blocks" && i % every == 0});
+  };
+  if (model.is_repeated()) {
+    add_repeated(model.parts());
+    return blocks;
+  }
   for (const Module* part : model.parts()) {
     if (part->is_repeated())
-      blocks.insert(blocks.end(), part->parts().begin(), part->parts().end());
+      add_repeated(part->parts());
     else
-      blocks.push_back(part);
+      blocks.push_back({part, false});
   }
   return blocks;
 }
 
 /// The blocks of a worker, and the micro-batches that it keeps at most.
 struct Share {
-  std::vector<const Module*> blocks;
+  std::vector<Block> blocks;
   double under_way = 1;
 };
 
 std::vector<Share> shares_of(const Config& config, const Module& model) {
-  const std::vector<const Module*> blocks = blocks_of(model);
+  const std::vector<Block> blocks = blocks_of(config, model);
   if (config.layout.pp == 1) return {Share{blocks}};
   const Schedule table = pipeline_schedule(config);
   const Split split = Split::balanced(static_cast<std::int64_t>(blocks.size()), table.chunks());
@@ -118,30 +167,44 @@ std::vector<Share> shares_of(const Config& config, const Module& model) {
 struct Elements {
   double trained = 0, untrained = 0;
   double rows_and_columns = 0;  ///< Adafactor's, of the trained ones
-  double largest = 0;           ///< of a block, trained
+  double largest_unit = 0;      ///< of those that ZeRO gathers, trained
+  double kept_units = 0;        ///< that stay gathered
 };
+
+/// The unit of ZeRO that a parameter of this name is in: "stages.1" of "stages.1.layers.0.weight", as a
+/// numbered part is one, else its module.
+std::string unit_of(const std::string& name) {
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
+    const std::size_t end = std::min(name.find_first_not_of("0123456789", dot + 1), name.size());
+    if (end > dot + 1 && (end == name.size() || name[end] == '.')) return name.substr(0, end);
+  }
+  return name.substr(0, name.rfind('.'));
+}
 
 Elements elements_of(const Config& config, const Share& share) {
   std::vector<std::string> frozen;
   std::istringstream words(config.train.frozen);
   for (std::string word; words >> word;) frozen.push_back(word);
   Elements all;
-  for (const Module* block : share.blocks) {
-    double of_block = 0;
-    for (const Parameter& each : block->parameters()) {
+  std::map<std::string, double> units;
+  for (const Block& block : share.blocks) {
+    for (const Parameter& each : block.module->parameters()) {
       const double n = on_a_rank(each.space(), 0);
       const bool trained =
           each.trained() && std::none_of(frozen.begin(), frozen.end(), [&](const auto& pattern) {
             return detail::means_parameter(pattern, each.name());
           });
-      (trained ? of_block : all.untrained) += n;
+      (trained ? all.trained : all.untrained) += n;
+      if (trained) units[unit_of(each.name())] += n;
       const auto rows = static_cast<double>(each.shape().empty() ? 1 : each.shape().front());
       if (trained)
         all.rows_and_columns +=
             rows + (each.shape().size() > 1 ? static_cast<double>(each.numel()) / rows : 0);
     }
-    all.trained += of_block;
-    all.largest = std::max(all.largest, of_block);
+  }
+  for (const auto& [name, n] : units) {
+    all.largest_unit = std::max(all.largest_unit, n);
+    if (n <= static_cast<double>(ZeroOptions{}.keep)) all.kept_units += n;
   }
   return all;
 }
@@ -158,27 +221,30 @@ void add_state(MemoryEstimate& e, const Config& config, const Elements& all, dou
   e.parameters = (from(3) + all.untrained) * in_type(config);
   e.gradients = from(2) * kFull;
   const double masters = config.precision == "fp32" ? 0 : from(1);
-  e.optimizer = (state_of(config, all, from(1)) + masters) * kFull;
-  const double segment =
-      std::min({all.largest, static_cast<double>(ZeroOptions{}.segment), (all.trained - share) / 2});
+  const double errors = errors_to_send(config.optimizer, all.trained, team);
+  e.optimizer = (state_of(config, all, from(1)) + errors + masters) * kFull +
+                momenta_of_all(config.optimizer, all.trained, config.layout.zero);
+  // As of a text's model: two segments of sums on their way; in stage 3 also two units' values.
+  const double small = std::min(all.trained, static_cast<double>(ZeroOptions{}.bucket));
+  const double unit = stage == 3 ? all.largest_unit : std::max(all.largest_unit, small);
+  const double saved = all.trained - share;
+  const double segment = std::min(
+      {unit, static_cast<double>(ZeroOptions{}.segment), std::max(saved / 8, std::min(65536.0, saved / 2))});
   e.sums = stage >= 2 ? 2 * segment * kFull : 0;
-  e.gathered = stage == 3 ? 2 * all.largest * in_type(config) : 0;
+  e.gathered = stage == 3 ? (2 * unit + all.kept_units) * in_type(config) : 0;
   const bool copies = config.checkpoint.save && config.checkpoint.background;
   const double state = state_of(config, all, all.trained) + (config.precision == "fp32" ? 0 : all.trained);
-  if (copies) e.checkpoint = ((all.trained + all.untrained) * in_type(config) + state * kFull) / team;
+  if (copies)
+    e.checkpoint = ((all.trained + all.untrained) * in_type(config) + state * kFull) / team + errors * kFull;
 }
 
 void add_activations(MemoryEstimate& e, const Config& config, const Share& share) {
   const std::int64_t parts = micro_batches_of(config), images = (config.train.batch + parts - 1) / parts;
   double kept = 0, greatest = 0;
-  std::int64_t number = 0;
-  for (const Module* block : share.blocks) {
-    const double all = kept_for_backward(*block, images, in_type(config));
-    const bool again = config.layout.recompute == "blocks" &&
-                       block->path().find(".layers.") != std::string::npos &&
-                       number++ % config.layout.recompute_every == 0;
-    kept += again ? in_type(config) * given(*block, images) : all;
-    if (again) greatest = std::max(greatest, all);
+  for (const Block& block : share.blocks) {
+    const double all = kept_for_backward(*block.module, images, in_type(config));
+    kept += block.again ? in_type(config) * given(*block.module, images) : all;
+    if (block.again) greatest = std::max(greatest, all);
   }
   e.activations = kept + greatest;
   e.under_way = std::max(0.0, share.under_way - 1) * kept;
@@ -197,7 +263,9 @@ MemoryEstimate estimate_convolution_memory(const Config& config, const Partition
     MemoryEstimate e;
     add_state(e, config, elements_of(config, share), team);
     add_activations(e, config, share);
-    e.data = data_bytes + 2 * kFull * static_cast<double>(config.train.batch * image_elements(config));
+    e.data = data_bytes;
+    if (config.data.task == "images")  // else each rank makes its own part, which the first layer reads
+      e.data += 2 * kFull * static_cast<double>(config.train.batch * image_elements(config));
     if (e.all() > most.all()) most = e;
   }
   return most;

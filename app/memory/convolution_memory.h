@@ -6,9 +6,9 @@
 
 namespace riesz::app {
 
-/// `estimate_memory` of a model of images that is made of convolutions, a ResNet with so many labels: from
-/// the model itself, which is made without weights. Its blocks are divided evenly over a pipeline's stages.
-/// Local.
+/// `estimate_memory` of a model of images that is made of convolutions, a ResNet, a U-Net or a Fourier neural
+/// operator with so many labels: from the model itself, which is made without weights. Its blocks are divided
+/// evenly over a pipeline's stages. Local.
 MemoryEstimate estimate_convolution_memory(const Config& config, const Partition& mesh, std::int64_t labels,
                                            double data_bytes);
 

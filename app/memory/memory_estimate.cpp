@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "riesz/app/memory/convolution_memory.h"
+#include "riesz/app/memory/one_bit_adam_memory.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/io/adder.h"
+#include "riesz/io/cells.h"
 #include "riesz/nn/means_parameter.h"
 #include "riesz/partition/split.h"
 #include "riesz/pipeline/schedule/under_way.h"
@@ -64,6 +66,8 @@ std::int64_t vocabulary_of_task(const Config& config) {
 constexpr std::int64_t kLabels = 1000;
 
 std::int64_t labels_of(const Config& config) {
+  if (config.data.task == "cells") return CellImages::labels;
+  if (config.data.task == "darcy") return 1;
   return config.labels.empty() ? kLabels : static_cast<std::int64_t>(config.labels.size());
 }
 
@@ -198,16 +202,6 @@ ElementBytes element_bytes(const Config& config) {
   return {kFp32, config.compute == "same" ? kFp32 : 2};
 }
 
-/// Of 1-bit Adam, elements of fp32 that a rank has not sent yet, of all values and of its part of their mean.
-double errors_to_send(const Config::Optimizer& optimizer, double whole, double team) {
-  return optimizer.kind == "one_bit_adam" && team > 1 ? whole + std::ceil(whole / team) : 0;
-}
-
-/// And its bytes beside: in stage 1, also of one worker, all momenta and whether each has a variance.
-double momenta_of_all(const Config::Optimizer& optimizer, double whole, std::int64_t stage) {
-  return optimizer.kind == "one_bit_adam" && stage >= 1 ? whole * (kFp32 + 1) : 0;
-}
-
 /// The bytes of one block's activations that are kept for backward, for `rows` sequences: what the norms,
 /// attention, the projection behind it and the activation were given.
 double kept_of_block(const Model& m, double rows, const ElementBytes& bytes) {
@@ -323,7 +317,9 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double kept = std::min(1.0, m.part.under_way) * blocks + behind;
 
   const double measured = std::ceil(std::min(batch, real(config.train.eval_size)) / parts);
-  const double kept_to_measure = kept_of_block(m, measured, bytes);
+  Model measures = m;
+  measures.sizes.count_measured_rows();
+  const double kept_to_measure = kept_of_block(measures, measured, bytes);
   const double logits_to_measure = last * m.sizes.logits(measured, m.T) * bytes_of_logit(config, false);
   const bool training = kept + others + logits >= kept_to_measure + logits_to_measure;
   e.momentary = m.layers > 0 ? bytes.computed * m.sizes.multiplied(rows, m.T) : 0;
@@ -332,7 +328,7 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   e.logits = training ? logits : logits_to_measure;
 }
 
-/// What activations take more where all tokens choose experts of this rank.
+/// What activations take more where all tokens choose experts of this rank, up to their capacity.
 double more_at_worst(const MemoryEstimate& balanced, const Config& config, Model m) {
   MemoryEstimate most;
   m.sizes.count_most_rows();

@@ -105,7 +105,8 @@ Architecture architecture(const models::MixtralConfig& of) {
                  .chosen = real(of.experts_per_token),
                  .path = path + "experts",
                  .up = {"w1.weight", "w3.weight"},
-                 .down = {"w2.weight"}};
+                 .down = {"w2.weight"},
+                 .gate = of.gate()};
   return all;
 }
 
@@ -124,7 +125,8 @@ Architecture architecture(const models::Qwen2MoeConfig& of) {
                  .path = mlp + "experts",
                  .up = {"gate_proj.weight", "up_proj.weight"},
                  .down = {"down_proj.weight"},
-                 .inner = 'i'};
+                 .inner = 'i',
+                 .gate = of.gate()};
   return all;
 }
 
@@ -142,7 +144,8 @@ Architecture architecture(const models::Gpt2MoeConfig& of) {
                  .up = {"c_fc.weight"},
                  .down = {"c_proj.weight"},
                  .biases = {{'f', "c_fc.bias"}, {'c', "c_proj.bias"}},
-                 .every = of.experts_every};
+                 .every = of.experts_every,
+                 .gate = of.gate()};
   return all;
 }
 

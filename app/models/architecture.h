@@ -32,6 +32,7 @@ struct Architecture {
     char inner = 'f';                   ///< the letter of that width
     std::vector<std::pair<char, std::string>> biases = {};  ///< of one: letter and name
     std::int64_t every = 1;                                 ///< the blocks that have them: each so many-th
+    GateOptions gate = {};                                  ///< how they are chosen
   };
 
   /// Has block i experts? And this layer?

@@ -99,6 +99,17 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
   return plan_stages(config, tree).placement;
 }
 
+Predicted predicted_by(const models::ImageConfig& shape) {
+  switch (models::seen_by(shape)) {
+    case models::Seen::pixels:
+      return Predicted::pixels;
+    case models::Seen::field:
+      return Predicted::fields;
+    default:
+      return Predicted::labels;
+  }
+}
+
 /// What lies beside the weights in a checkpoint.
 std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
   if (!config.checkpoint.save) return {};
@@ -114,10 +125,10 @@ HeldModel make_image_model(const models::ImageConfig& shape, at::ScalarType type
   const auto logits = [&seeing = *model](const Vector& inputs) -> Predictions {
     return seeing.logits(inputs);
   };
-  const auto reads = [&seeing = *model, type](const at::Tensor& images) {
-    return seeing.reads(images.to(type));
-  };
-  return {model, {model->module(), model->inputs(), model->targets(), logits, workers, reads}};
+  const auto reads = [&seeing = *model, type](const Rows& images) { return seeing.reads(images.to(type)); };
+  HeldModel held{model, {model->module(), model->inputs(), model->targets(), logits, workers, reads}};
+  held.learner.predicted = predicted_by(shape);
+  return held;
 }
 
 void check_stages(const Config& config) {

@@ -17,8 +17,8 @@ struct HeldModel {
   const Module& module() const { return learner.module; }
 };
 
-/// A model of images of these sizes without weights, placed on these workers by the layout. Its learner takes
-/// `normalised` images, and casts them to this type. Local.
+/// A model of images or fields of these sizes without weights, placed on these workers by the layout. Its
+/// learner takes `normalised` images, and casts them to this type. Local.
 HeldModel make_image_model(const models::ImageConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers);
 

@@ -89,6 +89,7 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
   theirs.model.upcycle = config.model.upcycle;
   theirs.labels.clear();
   if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
+  if (models::seen_by(image_config(from)) != models::Seen::label) return theirs;
   if (!config.model.new_head) theirs.labels = label_names(from);
   if (const auto shown = read_preprocessing(from)) set_keys(theirs.data, *shown);
   return theirs;
@@ -125,7 +126,13 @@ void check_same_tokens(const Tokenizer& tokens, const std::string& what, const f
   }
 }
 
-/// Whether the keys that are set say what the folder says.
+/// The kind of a folder whose model gets experts, in quotes; else "".
+std::string kind_before(const Config& config, const Pretrained& from) {
+  return config.model.upcycle ? in_quotes(keys_of(from.config).kind) : "";
+}
+
+/// Whether the keys that are set say what the folder says. A key may say the kind of a model before it gets
+/// experts, or after.
 void check_says_the_same(const Config& config, const Pretrained& from, const Config& theirs) {
   const Config full = in_full(config, theirs.model);
   std::string otherwise;
@@ -136,9 +143,12 @@ void check_says_the_same(const Config& config, const Pretrained& from, const Con
     const Key& key = *find_key(name);
     check_is_read(key, theirs);
     const std::string has = value_text(key, theirs);
-    if (value_text(key, full) == has) continue;
+    const std::string said = value_text(key, full);
+    const std::string before = name == "model.kind" ? kind_before(config, from) : "";
+    if (said == has || said == before) continue;
     otherwise += concat(value_and_origin(config, name), ", but ",
-                        names.empty() ? value_and_origin(config, "model.from") : "it", " has ", has, "; ");
+                        names.empty() ? value_and_origin(config, "model.from") : "it", " has ",
+                        before.empty() ? has : concat(before, ", which becomes a ", has), "; ");
     names[file] += (names[file].empty() ? "" : ", ") + name;
   }
   std::string remedy;
@@ -154,6 +164,7 @@ Config with_model_from(Config config) {
   const Pretrained from = read_pretrained(config.model.from);
   Config theirs = as_the_folder_says(from, config);
   check_says_the_same(config, from, theirs);
+  if (config.model.upcycle) theirs.origins.erase("model.kind");  // a key may have said what it was before
   for (const Key& key : schema()) {
     const std::string file = file_of(key.name, from);
     const bool by_keys = key.name == "model.from" || key.name == "model.new_head" ||

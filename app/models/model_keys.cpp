@@ -13,7 +13,7 @@ namespace {
 /// Which key says which size: a pair for each that this kind has.
 template <typename Keys, typename Shape, typename Pair>
 void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
-  pair(keys.activation, of.activation);
+  if constexpr (requires { of.activation; }) pair(keys.activation, of.activation);
   if constexpr (requires { of.heads; }) {
     pair(keys.layers, of.layers);
     pair(keys.heads, of.heads);
@@ -27,6 +27,14 @@ void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
     pair(keys.stem, of.stem);
     pair(keys.bottleneck, of.bottleneck);
     pair(keys.halves_first, of.halves_first);
+  }
+  if constexpr (requires { of.levels; }) pair(keys.levels, of.levels), pair(keys.width, of.width);
+  if constexpr (requires { of.modes; }) {
+    pair(keys.modes, of.modes);
+    pair(keys.layers, of.layers);
+    pair(keys.width, of.width);
+    pair(keys.hidden, of.hidden);
+    pair(keys.image, of.size);
   }
   if constexpr (requires { of.context; }) pair(keys.context, of.context);
   if constexpr (requires { of.tied; }) pair(keys.tied, of.tied);
@@ -101,6 +109,8 @@ models::CausalConfig text_shape(const Config::Model& keys) {
 
 models::ImageConfig image_shape(const Config::Model& keys) {
   if (keys.kind == "resnet") return shape_of<models::ResnetConfig>(keys);
+  if (keys.kind == "unet") return shape_of<models::UnetConfig>(keys);
+  if (keys.kind == "fno") return shape_of<models::FourierNeuralOperatorConfig>(sizes_in_full(keys));
   models::ImageConfig shape = shape_of<models::VitConfig>(keys);
   set_dropout(shape, keys.dropout);
   return shape;

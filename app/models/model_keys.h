@@ -23,8 +23,8 @@ Config::Model keys_of(const models::ModelConfig& shape);
 /// The keys, with each 0 replaced by the size that it stands for.
 Config::Model sizes_in_full(Config::Model keys);
 
-/// Sets all dropouts of the model to that of the key model.dropout. A Llama, a Mixtral and a ResNet have
-/// none.
+/// Sets all dropouts of the model to that of the key model.dropout. A Llama and a Mixtral have none; of
+/// models of images only a ViT has some.
 void set_dropout(models::CausalConfig& shape, double p);
 void set_dropout(models::ImageConfig& shape, double p);
 

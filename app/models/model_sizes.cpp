@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "riesz/app/models/kept_rows.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/experts/expert_rows.h"
@@ -180,7 +181,11 @@ double ModelSizes::routed(double rows, double T) const {
   const ExpertParts parts = expert_parts();
   const std::vector<double> of_each(static_cast<std::size_t>(parts.workers()), tokens);
   const auto chosen = static_cast<std::int64_t>(of_.mixture.chosen);
-  return (most_rows_ ? most_rows : expected_rows)(parts, of_each, 0, chosen).computed;
+  const GateOptions& gate = of_.mixture.gate;
+  if (!most_rows_)
+    return kept_rows(expected_rows(parts, of_each, 0, chosen), gate, parts.experts(), rows * T).computed;
+  const auto most = [&](std::int64_t k) { return most_rows(parts, of_each, 0, k); };
+  return most_kept_rows(most, gate, parts.experts(), rows * T).computed;
 }
 
 ModelSizes::Parameters ModelSizes::tokens(const WhichNames& which) const {

@@ -72,9 +72,13 @@ class ModelSizes {
     return elements(spaces_.inside(of_.logits), of_.logits, rows, T);
   }
 
-  /// From now on rows of experts are the most that a worker may get (`most_rows`), no longer what is
-  /// expected.
+  /// From now on rows of experts are the most that a worker may get (`most_kept_rows`), no longer
+  /// what is expected.
   void count_most_rows() { most_rows_ = true; }
+  /// From now on rows are those of a measurement, in which some gates drop nothing.
+  void count_measured_rows() {
+    if (!of_.mixture.gate.drops_always) of_.mixture.gate.drop = GateOptions::Drop::none;
+  }
 
   /// The spaces of a model with these roles.
   const ModelSpaces& spaces() const { return spaces_; }

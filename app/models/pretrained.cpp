@@ -33,7 +33,11 @@ void load(const Pretrained& from, const std::vector<Parameter>& parameters,
 }
 
 /// A kind of models of images, as people write it.
-std::string kind_shown(const std::string& kind) { return kind == "vit" ? "ViT" : "ResNet"; }
+std::string kind_shown(const std::string& kind) {
+  if (kind == "unet") return "U-Net";
+  if (kind == "fno") return "Fourier neural operator";
+  return kind == "vit" ? "ViT" : "ResNet";
+}
 
 /// Nothing of a folder that is a model's itself.
 std::optional<ModelCheckpoint> checkpoint_of(const fs::path& path) {
@@ -106,9 +110,13 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
   const StoredTensors stored(from.folder);
   const bool has_head =
       stored.find("classifier.weight") != nullptr || stored.find("classifier.1.weight") != nullptr;
-  RIESZ_CHECK(new_head || has_head, "the model in ", in_quotes(from.folder.string()),
-              " has no classifier; a training with model.new_head=true draws one, and loads the rest");
   const models::ImageConfig& config = image_config(from);
+  const bool labels = models::seen_by(config) == models::Seen::label;
+  RIESZ_CHECK(!new_head || labels, "the model in ", in_quotes(from.folder.string()), " is a ",
+              kind_shown(models::kind_of(config)),
+              ", which has no classifier; remove model.new_head, which draws one");
+  RIESZ_CHECK(!labels || new_head || has_head, "the model in ", in_quotes(from.folder.string()),
+              " has no classifier; a training with model.new_head=true draws one, and loads the rest");
   const auto called = [&](const std::string& name) {
     return new_head && is_head(name) ? "" : models::called_here(config, name);
   };

@@ -76,7 +76,7 @@ std::map<std::string, std::string> tokenizer_texts_of(const std::string& task) {
 
 std::map<std::string, std::string> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
   const std::string& task = config.data.task;
-  if (task == "images") return {};
+  if (task == "images" || task == "cells" || task == "darcy") return {};
   if (task != "tokens" && !brings_tokenizer(from)) return tokenizer_texts_of(task);
   const fs::path folder = brings_tokenizer(from) ? from->folder : fs::path(folders_of_tokens(config)[0]);
   std::map<std::string, std::string> files;
@@ -112,7 +112,8 @@ std::map<std::string, std::string> published_files(const Config& config, const m
   for (const char* name : {kGeneration, kChat}) {
     if (from && is_there(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
   }
-  if (std::holds_alternative<models::ImageConfig>(shape)) {
+  const auto* const images = std::get_if<models::ImageConfig>(&shape);
+  if (images != nullptr && models::seen_by(*images) == models::Seen::label) {
     const bool theirs = from && is_there(from->folder / kPreprocessor);
     files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
                                   : preprocessor_config_json(preprocessing_of(config));

@@ -223,7 +223,8 @@ bool check_losses(at::Device device, const CheckOptions& options) {
   constexpr double kBound = 1e-4;
   // A smaller epsilon would make the rounding of a gradient that is zero a step of its own.
   const AdamWOptions rule{.epsilon = 1e-5};
-  Training here(at::kCPU, at::kFloat, options, rule), there(device, at::kFloat, options, rule, options.noise);
+  const at::ScalarType type = options.precise ? at::kDouble : at::kFloat;
+  Training here(at::kCPU, at::kFloat, options, rule), there(device, type, options, rule, options.noise);
   double most = 0;
   for (int i = 0; i < kSteps; ++i) {
     here.step();

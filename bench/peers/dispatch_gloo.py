@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows to their experts and back over two ranks by torch's all_to_all_single with gloo, as bench/experts.cpp does it:
-token t chooses the experts t and t + 4 of 8. Prints "dispatches/s N" for bench/paired.py.
+"""Sends rows to their experts and back over two ranks by torch's all_to_all_single with gloo, as bench/experts.cpp does:
+token t chooses the experts t and t + 4 of 8. The routing is made beforehand, and its counts are known: they are not in
+the time. Prints "dispatches/s N" for bench/paired.py.
 
     mpirun -n 2 "$(bench/peers/setup.sh)" bench/peers/dispatch_gloo.py ROWS WIDTH
 """

@@ -128,4 +128,13 @@ at::Tensor with_coordinates(const at::Tensor& coefficients) {
       {coefficients, at_centres.unsqueeze(1).expand_as(coefficients), at_centres.expand_as(coefficients)}, 1);
 }
 
+at::Tensor darcy_inputs(const at::Tensor& coefficients) {
+  constexpr double kMiddle = (kHigh + kLow) / 2, kHalf = (kHigh - kLow) / 2;
+  return with_coordinates(coefficients.sub(kMiddle).div(kHalf));
+}
+
+at::Tensor darcy_targets(const at::Tensor& coefficients) {
+  return darcy_solutions(coefficients).mul(100).unsqueeze(1);
+}
+
 }  // namespace riesz

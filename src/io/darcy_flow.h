@@ -41,4 +41,11 @@ at::Tensor darcy_solutions(const at::Tensor& coefficients);
 /// neural operator is given them.
 at::Tensor with_coordinates(const at::Tensor& coefficients);
 
+// What a model is given of such coefficients, and what it is to find: of about unit size.
+
+/// (rows, 3, n, n): coefficients and coordinates.
+at::Tensor darcy_inputs(const at::Tensor& coefficients);
+/// (rows, 1, n, n): solutions, times 100.
+at::Tensor darcy_targets(const at::Tensor& coefficients);
+
 }  // namespace riesz

@@ -60,36 +60,37 @@ struct Holdings {
 ///     optimizer.step();
 ///     optimizer.zero_gradients();
 ///
-/// Reductions begin while backward goes on, at the boundaries of units, in one order on all workers whatever
-/// order gradients come in; they end before the step. A parameter that no gradient reaches, on some workers
-/// or all, counts as having a zero one; a worker that uses none at all in a step says begin(). In stage 3 all
-/// workers must use their units in one order: where they do not, all throw an Error that names both units.
+/// Reductions begin while backward goes on, at the boundaries of units. All workers reduce in one order,
+/// whatever order gradients come in. Reductions end before the step. A parameter that no gradient reaches, on
+/// some workers or all, counts as having a zero one. A worker that uses none at all in a step says begin().
+/// In stage 3 all workers must use their units in one order: where they do not, all throw an Error that names
+/// both units.
 ///
 /// A pass is what a Chain records, with what is computed again in its backward. A step's passes go forward
-/// and backward in any order, on any thread, one at a time: one after another, or as GPipe's or 1F1B's; one
-/// may be dropped. Only one thread at a time may be in a call of the model; a call by another throws before
-/// anything changes. A `Routine`, and a `Thread` made inside the call, may continue it. A model whose buckets
-/// no other worker shares, and whose gradients are summed in their own type, is not checked. In stages 0 and
-/// 1 a unit is reduced when the last of the step's passes has brought its gradients. In stages 2 and 3 it is
-/// reduced once for each of the step's passes, when that one has brought them. Gradients that did not come
-/// are zeros at the end of the step. Where weights' gradients are put off (`DeferredGradients`), a pass has
-/// brought them when they are computed. A pass whose forward used other values than there are, because they
-/// were trained or set since, is an Error in backward. Several Zeros work at once. Except in stage 3, each
-/// worker goes on with them in an order of its own; but they are made one after the other, in one order on
-/// all workers.
+/// and backward in any order, on any thread, one at a time. They go one after another, or as GPipe's or
+/// 1F1B's, and one may be dropped. Only one thread at a time may be in a call of the model; a call by another
+/// throws before anything changes. A `Routine`, and a `Thread` made inside the call, may continue it. A model
+/// whose buckets no other worker shares, and whose gradients are summed in their own type, is not checked. In
+/// stages 0 and 1 a unit is reduced when the last of the step's passes has brought its gradients. In stages 2
+/// and 3 it is reduced once for each of the step's passes, when that one has brought them. Gradients that did
+/// not come are zeros at the end of the step. Where weights' gradients are put off (`DeferredGradients`), a
+/// pass has brought them when they are computed. A pass whose forward used other values than there are,
+/// because they were trained or set since, is an Error in backward. Several Zeros work at once. Except in
+/// stage 3, each worker goes on with them in an order of its own. But they are made one after the other, in
+/// one order on all workers.
 class Zero {
  public:
   /// Takes over the values of an initialised model's parameters, which lie on one partition. It must live as
   /// long as they are used. Collective over the partition. From then on only the optimizer and
   /// `Parameter::set` write values. In stage 3, and for half parameters, an in-place write to value().local()
-  /// or leaf() would be lost, so the next use or step throws.
+  /// or leaf() would be lost. So the next use or step throws.
   /// @throws Error naming a parameter without a value, or that lies elsewhere or has a keeper. Also naming
-  /// one that is trained and stored Copied or Partial on an axis. Also naming the stage; an axis that the
-  /// grid does not have; or the grid if no axis is named and it has none of dp, ep and sp.
+  /// one that is trained and stored Copied or Partial on an axis. Also naming the stage, or an axis that the
+  /// grid does not have. Also naming the grid if no axis is named and it has none of dp, ep and sp.
   explicit Zero(const std::vector<Parameter>& parameters, const ZeroOptions& options = {});
-  /// The same, where there may be no parameter that is trained, such as in a stage all frozen or of a tied
-  /// output layer alone. Then it keeps nothing. But its store's workers are these, so they know the norm, the
-  /// scale and the decisions of the `several` stores that it is one of.
+  /// The same, where there may be no parameter that is trained: a stage may be all frozen, or have a tied
+  /// output layer alone. Then it keeps nothing. But its store's workers are these, so they get the
+  /// norm, the scale and the decisions of `several`, the stores that it is one of.
   /// @throws Error also if a trained parameter lies on other workers than these.
   Zero(const std::vector<Parameter>& parameters, const Partition& workers, const ZeroOptions& options = {});
   ~Zero();
@@ -100,9 +101,9 @@ class Zero {
   /// number of Chains of the step that go backward through this Zero, also where nobody wants the gradients
   /// of its parameters. That is one for each micro-batch. With two Chains in each of n micro-batches call
   /// begin(2i, 2n) and begin(2i + 1, 2n). A GAN's discriminator has two, since its generator's loss goes
-  /// through it as well. The chunks of a pipeline each have a Zero of their own. Local. It may be called for
-  /// some passes of a step but not for all, or a pass may not go backward while its Chain is still there.
-  /// Then the step is an Error that says how many came.
+  /// through it as well. The chunks of a pipeline each have a Zero of their own. Local. The step is an
+  /// Error that says how many passes came, if it is called for some of a step's passes but not for all. So it
+  /// is if a pass does not go backward while its Chain is still there.
   /// @throws Error unless 0 <= i < of, or if another number of passes was given in this step.
   void begin(std::int64_t i, std::int64_t of);
 
@@ -116,10 +117,10 @@ class Zero {
   void set_reducing(bool reducing);
 
   Holdings holdings() const;
-  /// A line for each unit (a part of the model that is gathered and reduced together: a numbered part, or a
-  /// module outside of those), by the path of its first module. It has for each of its buckets "n elements on
-  /// p workers" and the axes over which gradients are summed, whose p workers share them. Frozen parameters
-  /// are in none.
+  /// A line for each unit, by the path of its first module. A unit is a part of the model that is gathered
+  /// and reduced together: a numbered part, or a module outside of those. The line has for each of its
+  /// buckets "n elements on p workers" and the axes over which gradients are summed, whose p workers share
+  /// them. Frozen parameters are in none.
   std::string describe() const;
 
  private:

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Riesz authors
 # SPDX-License-Identifier: BSD-3-Clause
-"""command_line.py FOLDER MPIRUN RIESZ CONFIG TEXT: what the program says of its commands and options, and of wrong ones."""
+"""command_line.py FOLDER MPIRUN RIESZ MANY CONFIG TEXT: what the program says of its commands and options, and of wrong ones.
+
+MANY is many_command_lines, which carries out what starts no ranks.
+"""
+import contextlib
 import json
 import os
 import pathlib
@@ -11,9 +15,12 @@ import shutil
 import subprocess
 import sys
 
-FOLDER, MPIRUN, RIESZ, CONFIG, TEXT = sys.argv[1:]
+from command_lines import CommandLines
+
+FOLDER, MPIRUN, RIESZ, MANY, CONFIG, TEXT = sys.argv[1:]
+LINES = CommandLines(MANY)
 # An MPI that cannot start: what needs none is printed all the same.
-NO_MPI = dict(os.environ, OMPI_MCA_pml="there_is_none", OMPI_MCA_osc="there_is_none")
+NO_MPI = {"OMPI_MCA_pml": "there_is_none", "OMPI_MCA_osc": "there_is_none"}
 SMALL = ["data.digits=1", "data.held_out=0.1", "model.layers=1", "train.batch=8", "train.steps=4", "train.eval_size=8",
          "schedule.warm_up=0"]
 faults = 0
@@ -26,8 +33,14 @@ def expect(condition, *what):
         print("wrong:", *what)
 
 
-def run(*words, launcher=(), out=subprocess.PIPE, program=RIESZ, **how):
-    return subprocess.run([*launcher, program, *words], stdout=out, stderr=subprocess.PIPE, text=True, check=False, **how)
+def run(*words, launcher=(), out=None, program=None, env=(), **how):
+    """By the program that is named, or by riesz itself where the words may start ranks; else by MANY."""
+    starts = words[:1] == ("doctor",) or "-n" in words or "--ranks=2" in words
+    if not (launcher or program or how or starts):
+        return LINES.run(*words, environment=env, out=out)
+    with open(out, "w", encoding="utf-8") if out else contextlib.nullcontext(subprocess.PIPE) as stdout:
+        return subprocess.run([*launcher, program or RIESZ, *words], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False,
+                              env={**os.environ, **dict(env)}, **how)
 
 
 def ends(words, status, out="", err="", **how):
@@ -42,7 +55,9 @@ def ends(words, status, out="", err="", **how):
 def usage():
     for words in (["--version"], ["--help"], ["help"], ["help", "train"], ["generate", "--help"], ["man"], ["man", "--help"],
                   ["completion", "--help"], ["help", "completion"]):
-        ends(words, 0, "riesz|Usage", env=NO_MPI)
+        said = ends(words, 0, "riesz|Usage", env=NO_MPI)
+        if words in (["--version"], ["generate", "--help"]):
+            expect(said == ends(words, 0, "riesz|Usage", env=NO_MPI, program=RIESZ), words, "is another text by riesz itself")
     ends(["completion", "--help"], 0, "^Usage: riesz completion .*SHELL$")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
@@ -62,6 +77,8 @@ def usage():
             ends([command, "--help"], 0, "^ +--quiet ")
     for words, says in WRONG:
         ends(words, 2, err=says, env=NO_MPI)
+    for words, says in ([], "name a command: train, "), (["explain", CONFIG, "--rank", "9"], "there is no rank 9 among 4 workers"):
+        ends(words, 2, err=says, env=NO_MPI, program=RIESZ)
     ends(["fly"], 2, err=r"\Ariesz: .*\n\Z", launcher=[MPIRUN, "-n", "2"])
     ends(["train", "-n", "2", CONFIG], 2, err="a launcher has started these already", launcher=[MPIRUN, "-n", "2"])
     ends(["explain", CONFIG, "--layer", "x"], 2, err="no layer x sends anything; these do: transformer.wte")
@@ -119,6 +136,7 @@ WRONG = [
     (["explain", CONFIG, "--rank", "9"], "there is no rank 9 among 4 workers"),
     (["plan-memory", CONFIG, "--ranks-per-host", "5"], "5 ranks on a host, of the 4 that the layout has"),
     (["plan-memory", CONFIG, "--host-memory", "0"], "holds nothing; say how much it has"),
+    (["plan-memory", CONFIG, "--host-memory", "9", "device=cuda"], "--host-memory is of a host, and device = .cuda. .*leave out one"),
     (["schedule", "onef1b", "--stages", "2", "--micro-batches", "2"], "there is no schedule \"onef1b\"; there are gpipe"),
     (["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--costs", "1,2"], "--costs is \"1,2\"; it must be"),
 ]
@@ -207,6 +225,8 @@ def forms():
     expect(len(every["ranks"]) == 4, "explain --all --json")
     memory = json.loads(ends(["plan-memory", CONFIG, "--json"], 0, "{"))["bytes_of_a_rank"]
     expect(abs(sum(memory.values()) - 2 * memory["in all"]) < 1, "plan-memory --json", memory)
+    # Host memory says nothing of GPUs, also where a training would not fit this host.
+    ends(["plan-memory", CONFIG, "device=cuda", "train.batch=1000000000"], 0, "at least; on a GPU, whose memory is not compared")
     verified = json.loads(ends(["verify", CONFIG, "layout=dp2.tp2", "--json"], 0, "{"))
     expect(verified["right"] and verified["run"] == 4 and verified["messages"] > 0, "verify --json", verified)
     table = json.loads(ends(["schedule", "gpipe", "--stages", "2", "--micro-batches", "2", "--json"], 0, "{"))
@@ -243,8 +263,7 @@ def full():
                 [*small, "layout.dp=1", f"output.folder={FOLDER}/full_1"],
                 [*small, "layout.dp=2", "-n", "2", f"output.folder={FOLDER}/full_2"]]
     for words in commands:
-        with open("/dev/full", "w", encoding="utf-8") as device:
-            done = run(*words, out=device)
+        done = run(*words, out="/dev/full")
         expect(done.returncode == 71 and done.stderr.count("cannot write to standard output: No space left on device") == 1,
                words, done)
     for ranks in 1, 2:
@@ -320,6 +339,8 @@ def doctor():
     expect(len(found["hosts"]) == 1 and len(found["links"]) == 3 and len(found["adjoints"]) == 5, "doctor", found)
     for finding in found["adjoints"] + found["training"]:
         expect(finding["remedy"] == "", "doctor", finding)
+    gpus = [finding["found"] for finding in found["hosts"][0]["findings"] if finding["what"] == "GPUs"]
+    expect(len(gpus) == 1 and re.match(r"(none|\d+), .*libriesz_cuda.so", gpus[0]), "doctor", gpus)
     remedies()
     ends(["doctor"], 0, r"^rank 0 to rank 1|^  rank 0 to rank 1 +(shared memory|MPI), [0-9]+ us")
 
@@ -350,6 +371,7 @@ full()
 inputs()
 limits()
 doctor()
+LINES.end()
 shutil.rmtree(FOLDER)
 if faults:
     sys.exit(1)

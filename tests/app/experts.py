@@ -46,7 +46,7 @@ def main(place, *job):
     shutil.rmtree(place, ignore_errors=True)
     one, apart = f"{place}/one", f"{place}/apart"
     log = train(job, 1, one, "layout.dp=1", "layout.tp=1", "output.progress=log").stderr
-    assert re.search(r"^step 6/6  loss [0-9.]+  .*  load [0-9.]+  dropped 0 %  entropy [0-9.]+  ", log, re.M), log
+    assert re.search(r"^step 6/6  loss [0-9.]+  .*  expert_load [0-9.]+  dropped 0 %  gate_entropy [0-9.]+  ", log, re.M), log
     rows = rows_in(one)
     assert all(rows[step, "expert_load"] >= 1 for step in range(1, 7))
     on_two = ["layout.dp=1", "layout.tp=1", "layout.ep=2"]

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <ostream>
 #include <set>
@@ -315,6 +316,39 @@ TEST(Explain, SaysHowManyRowsGoToExperts) {
     EXPECT_EQ(of_layer(plan, "model.layers.1").experts.size(), 1U);
     EXPECT_THAT(to_json(plan), ::testing::HasSubstr("\"rows_of_experts\""));
   }
+}
+
+/// An expert takes at most its capacity. Where an even load is above it, all workers together send what is
+/// expected, though the gate keeps the first one's choices.
+TEST(Explain, SaysHowManyRowsACapacityLetsGo) {
+  Config config = adder(1, 1);
+  config.layout.ep = 2;
+  config.model.kind = "gpt2_moe";
+  config.model.experts = 4;
+  config.train.batch = 8;  // 48 tokens, each with 2 choices
+  const auto expect = [&](double factor, const ExpertRows& expected, const ExpertRows& most) {
+    config.model.capacity_factor = factor;
+    std::int64_t elements = 0;
+    for (const int rank : {0, 1}) {
+      const app::StepPlan plan = app::explain(config, rank);
+      ASSERT_EQ(plan.experts.size(), 1U);
+      const auto equal = [&](const ExpertRows& is, const ExpertRows& right) {
+        EXPECT_DOUBLE_EQ(is.sent, right.sent) << factor;
+        EXPECT_DOUBLE_EQ(is.received, right.received) << factor;
+        EXPECT_DOUBLE_EQ(is.computed, right.computed) << factor;
+      };
+      equal(plan.experts[0].expected, expected);
+      equal(plan.experts[0].most, most);
+      for (const TrafficRecord& record : plan.records)
+        if (record.origin.phase == Phase::forward && record.operation.starts_with("RouteRows"))
+          elements += record.traffic.elements;
+    }
+    EXPECT_EQ(elements, 2 * std::llround(expected.sent * (15 + 1) + expected.received * 15));
+  };
+  expect(0, {24, 24, 48}, {48, 48, 96});
+  expect(1, {24, 24, 48}, {48, 48, 48});
+  expect(0.5, {12, 12, 24}, {24, 24, 24});
+  expect(0.01, {4, 4, 8}, {8, 8, 8});
 }
 
 TEST(Explain, PrintsLinesAndSums) {

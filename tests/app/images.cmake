@@ -17,12 +17,20 @@ add_process_test(app.resnet
     "^the same losses when resumed, and at its layout the same weights$" "^labelled as it learnt$"
     "^ResNet: depths .1, 1., widths .8, 12., images of 18, 4 labels$" "^held-out images with the right label: (100.00|[89][0-9].[0-9]+) %"
   LABELS app)
-add_refusal(space_of_tokens RANKS 4 WORDS train "${PROJECT_SOURCE_DIR}/examples/vit_fashion.toml" layout=space2x2
+foreach(example IN ITEMS unet_cells fno_darcy)
+  add_process_test(app.${example}
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/train_fields.py" "${results}/${example}" "${RIESZ_MPIRUN}" $<TARGET_FILE:riesz>
+      "${PROJECT_SOURCE_DIR}/examples/${example}.toml"
+    MATCHES "^the same losses at every layout$" "^explained as it was counted, and planned$"
+      "^the same losses when resumed, and at its layout the same weights$" "^drawn beside what is right$" "^no labels of images$"
+    LABELS app)
+endforeach()
+riesz_refuses(space_of_tokens WORDS train "${PROJECT_SOURCE_DIR}/examples/vit_fashion.toml" layout=space2x2
   SAYS "layout.space = .2, 2. .on the command line. shares out the rows and columns of images, and model.kind = .vit. .* has no such dims")
-add_refusal(space_of_one_number RANKS 4 WORDS train "${PROJECT_SOURCE_DIR}/examples/resnet_fashion.toml" layout.space=4
+riesz_refuses(space_of_one_number WORDS train "${PROJECT_SOURCE_DIR}/examples/resnet_fashion.toml" layout.space=4
   SAYS "layout.space = .4. .on the command line. has 1 numbers. give one of workers along the height of an image")
 set(fashion "${PROJECT_SOURCE_DIR}/examples/vit_fashion.toml")
-add_refusal(images_of_tokens RANKS 2 WORDS train "${fashion}" model.kind=gpt2
-  SAYS "model.channels is set in .*vit_fashion.toml, which is read only with model.kind = .vit. or .resnet., but model.kind is .gpt2.")
-add_refusal(images_of_no_folder RANKS 2 WORDS train "${fashion}" data.images=/no/such/folder
+riesz_refuses(images_of_tokens WORDS train "${fashion}" model.kind=gpt2
+  SAYS "model.channels is set in .*vit_fashion.toml, which is read only with model.kind = .vit. or .resnet. or .unet., but model.kind is .gpt2.")
+riesz_refuses(images_of_no_folder WORDS train "${fashion}" layout.dp=1 data.images=/no/such/folder
   SAYS "there is no folder ./no/such/folder.. a folder of images has MNIST.s files")

@@ -4,19 +4,16 @@
 #include "riesz/app/memory/memory_estimate.h"
 
 #include <ATen/ops/tensor.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "../io/shared_folder.h"
-#include "riesz/app/memory/check_memory.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/comm/error.h"
@@ -27,7 +24,6 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/primitives/chain.h"
-#include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/placement.h"
@@ -36,11 +32,8 @@
 namespace riesz::testing {
 namespace {
 
-using app::check_memory;
 using app::estimate_memory;
 using app::MemoryEstimate;
-
-constexpr double kGiB = 1 << 30;
 
 /// Of a model whose activations are many times its ids, on all workers by the layout.
 Config sized(const std::string& tensor, const std::string& sequence = "none") {
@@ -291,6 +284,26 @@ TEST(MemoryEstimate, OfExpertsIsOfRowsThatAreExpected) {
   }
 }
 
+/// An expert takes 16, 24 or all choices of 32 tokens. A measurement drops none.
+TEST(MemoryEstimate, OfExpertsWithACapacityIsOfRowsThatTheyTake) {
+  const Partition grid = Partition::simulated(2).grid({{"dp", 1}, {"tp", 1}, {"ep", 2}});
+  const auto more_at_worst = [&](double factor, bool measured) {
+    models::Gpt2MoeConfig config;
+    config.heads = 4, config.width = 8, config.hidden = 10;
+    config.experts = 4, config.experts_per_token = 2, config.capacity_factor = factor;
+    app::ModelSizes sizes(models::CausalConfig(config), spaces::with_experts(spaces::one_d(grid), "dp"));
+    const double expected = sizes.kept(4, 8).computed;
+    sizes.count_most_rows();
+    if (measured) sizes.count_measured_rows();
+    return sizes.kept(4, 8).computed - expected;
+  };
+  const double all = more_at_worst(0, false);  // 64 rows, and 32 of them expected
+  EXPECT_GT(all, 0);
+  EXPECT_EQ(more_at_worst(1, false), 0);
+  EXPECT_EQ(more_at_worst(1.5, false), all / 2);
+  EXPECT_EQ(more_at_worst(1, true), all);
+}
+
 /// A frozen parameter has its value alone, whole on each worker of dp.
 TEST(MemoryEstimate, OfAStateWithFrozenPartsIsWhatIsHeld) {
   const std::array<std::pair<const char*, const char*>, 3> parts{
@@ -352,50 +365,6 @@ TEST(MemoryEstimate, OfOneBitAdamIsWhatIsHeld) {
     if (Runtime::rank() > 0) continue;
     EXPECT_NEAR(said.checkpoint / static_cast<double>(copy), 1, 0.15);
   }
-}
-
-TEST(CheckMemory, CountsImagesOnceForTheRanksThatHaveOneCopy) {
-  const TemporaryFolder folder;
-  for (const char* name : {"a/1.png", "a/2.png", "b/1.jpg"}) folder.write(name, "by its name");
-  Config config = sized("1d");
-  config.data.task = "images";
-  config.data.images = folder.path().string();
-  config.model.kind = "vit";
-  config.model.channels = 3;
-  EXPECT_EQ(app::bytes_of_data(config, 1), 3.0 * 3 * 28 * 28);
-  EXPECT_EQ(4 * app::bytes_of_data(config, 4), 3.0 * 3 * 28 * 28);
-  const Partition mesh = mesh_of(config);
-  EXPECT_EQ(estimate_memory(config, mesh, 1e9).data - estimate_memory(config, mesh).data, 1e9);
-}
-
-TEST(CheckMemory, SaysWhatTakesHowMuchAndWhatWouldFit) {
-  Config config = shared(0, "fp32", "adamw");
-  config.train.batch = 100000;
-  const Partition mesh = mesh_of(config);
-  EXPECT_NO_THROW(check_memory(config, mesh, 0, 4, 1e15));
-  EXPECT_ERROR(check_memory(config, mesh, 0, 4, kGiB),
-               "this training does not fit this host, which has 1.00 GiB", "4 ranks on it take ",
-               "at least; each rank takes\n  parameters ", "\n  activations ", "\n  in all ",
-               "it would fit with train.micro_batches = ", ", or train.batch = ");
-  EXPECT_ERROR(check_memory(config, mesh, 1e18, 1, kGiB), "1 rank takes", "take a smaller model.width");
-}
-
-TEST(CheckMemory, WhatItNamesDoesFitAndNothingNearerDoes) {
-  Config config = sized("1d");
-  config.model.layers = std::numeric_limits<std::int64_t>::max();
-  const Partition mesh = mesh_of(config);
-  std::string said;
-  try {
-    check_memory(config, mesh, 0, 2, kGiB);
-  } catch (const Error& error) {
-    said = error.what();
-  }
-  const std::string key = "model.layers = ";
-  ASSERT_NE(said.find(key), std::string::npos) << said;
-  config.model.layers = std::stoll(said.substr(said.find(key) + key.size()));
-  EXPECT_NO_THROW(check_memory(config, mesh, 0, 2, kGiB));
-  ++config.model.layers;
-  EXPECT_ERROR(check_memory(config, mesh, 0, 2, kGiB), concat(key, config.model.layers - 1));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ riesz_test_properties(docs.quickstart 1 "" app)
 add_test(NAME docs.layouts
   COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/../examples/check_page.py"
           "${PROJECT_SOURCE_DIR}/docs/reference/layouts.md" --
-          "${CMAKE_CURRENT_SOURCE_DIR}/draw_parallelism.sh" $<TARGET_FILE:riesz> "${adder}")
+          ${draw} "${CMAKE_CURRENT_SOURCE_DIR}/drawn_layouts.txt" "config=${adder}")
 riesz_test_properties(docs.layouts 1 "" app)
 add_test(NAME docs.parallelism
   COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/../examples/check_page.py"
@@ -23,5 +23,5 @@ riesz_test_properties(docs.parallelism 1 "" app)
 add_test(NAME docs.schedules
   COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/../examples/check_page.py"
           "${PROJECT_SOURCE_DIR}/docs/reference/schedules.md" --
-          "${CMAKE_CURRENT_SOURCE_DIR}/draw_schedules.sh" $<TARGET_FILE:riesz>)
+          ${draw} "${CMAKE_CURRENT_SOURCE_DIR}/drawn_schedules.txt")
 riesz_test_properties(docs.schedules 1 "" app)

@@ -326,6 +326,35 @@ TEST(PretrainedAlone, WhatCannotGetExpertsIsNamed) {
   EXPECT_ERROR(check_config(config, Runtime::size()), "model.upcycle = true", "model.from names none");
 }
 
+/// The file that trained a dense model says its kind; a word then asks for experts.
+TEST(PretrainedAlone, AModelThatGetsExpertsMaySayWhatItWas) {
+  const auto kind_of = [](const std::string& dense, const std::string& said) {
+    const OnlyConfig folder(sums_by(dense));
+    Config config = folder.gone_on_from({{"model.kind", "x.toml"}});
+    config.model.kind = said, config.model.upcycle = true;
+    config = with_model_from(config);
+    EXPECT_NE(config.origins.at("model.kind"), "x.toml");
+    return config.model.kind;
+  };
+  EXPECT_EQ(kind_of("gpt2", "gpt2"), "gpt2_moe");
+  EXPECT_EQ(kind_of("gpt2", "gpt2_moe"), "gpt2_moe");
+  EXPECT_EQ(kind_of("llama", "llama"), "mixtral");
+  EXPECT_ERROR(kind_of("gpt2", "llama"), "model.kind = \"llama\" (in x.toml), but model.from = ",
+               "has \"gpt2\", which becomes a \"gpt2_moe\"; remove model.kind");
+}
+
+TEST(PretrainedAlone, WhatAsksForExpertsIsToldHowADenseModelGetsThem) {
+  const OnlyConfig llama(sums_by("llama"));
+  EXPECT_ERROR(with_model_from(llama.gone_on_from({{"model.experts", "x.toml"}})),
+               "but model.kind is \"llama\"; remove it, or set model.upcycle=true");
+  EXPECT_ERROR(with_model_from(OnlyConfig(sums_by("gptj")).gone_on_from({{"model.experts", "x.toml"}})),
+               "but model.kind is \"gptj\"; remove it");
+  Config config = llama.gone_on_from();
+  config.layout.ep = 2;
+  EXPECT_ERROR(check_config(with_model_from(config), 2), "has none; set layout.ep to 1",
+               "or set model.upcycle=true");
+}
+
 TEST(PretrainedAlone, WhatCannotShareOutExpertsIsNamed) {
   const auto loaded = [](const std::string& kind, const std::string& tensor) {
     const OnlyConfig folder(sums_by(kind));

@@ -20,16 +20,11 @@ foreach(refusal IN ITEMS
   list(GET refusal 1 words)
   list(GET refusal 2 says)
   separate_arguments(words)
-  add_process_test(app.refuses.schedule.${name} COMMAND riesz schedule ${words} EXIT nonzero SECONDS 20 ONCE "${says}"
-    LABELS app)
+  riesz_refuses(schedule.${name} WORDS schedule ${words} SAYS "${says}")
 endforeach()
 add_process_test(app.schedule.help
   COMMAND riesz schedule --help
   ONCE "^  zb_v +two chunks a worker in a V" "--costs F,B,W" "^riesz schedule one_f_one_b --stages 4"
   LABELS app)
-add_process_test(app.explain.no_such_layer
-  COMMAND riesz explain "${adder}" layout.dp=1 layout.tp=2 --layer transformer.h.7
-  EXIT nonzero
-  SECONDS 20
-  ONCE "no layer transformer.h.7 sends anything. these do: transformer.wte"
-  LABELS app)
+riesz_refuses(layer_to_explain WORDS explain "${adder}" layout.dp=1 layout.tp=2 --layer transformer.h.7
+  SAYS "no layer transformer.h.7 sends anything. these do: transformer.wte")

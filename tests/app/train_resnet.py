@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-from losses import losses_in
+from at_layouts import Trainings
 from train_on_images import make_pictures, write_png
 
 SMALL = ["model.image=18", "model.stem=6", "model.depths=[1,1]", "model.widths=[8,12]", "data.shift=1", "train.batch=12",
@@ -28,56 +28,17 @@ LAYOUTS = {
     "channels and columns, in stages": (4, ["layout=pp2.space1x2", "pipeline.schedule=gpipe"]),
     "channels": (2, ["layout.tp=2"]),
 }
-BOUND = 1e-5
 
 
 def main(folder, mpirun, riesz, config):
-    shutil.rmtree(folder, ignore_errors=True)
+    trainings = Trainings(folder, mpirun, riesz, config, [*SMALL, f"data.images={folder}/pictures"], LAYOUTS)
     os.makedirs(f"{folder}/pictures")
     make_pictures(f"{folder}/pictures")
+    trainings.check_layouts()
+    trainings.check_explained("rows and columns")
+    trainings.check_resumed("rows")
 
-    def log_of(*command):
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              stdin=subprocess.DEVNULL).stdout
-
-    def words_of(name, words):
-        return [config, f"data.images={folder}/pictures", *SMALL, "layout.dp=1", *words, f"output.folder={folder}/{name}"]
-
-    def train(name, workers, *words):
-        print(log_of(mpirun, "-n", str(workers), riesz, "train", *words_of(name, words)))
-
-    def far(name, one):
-        run = losses_in(f"{folder}/{name}")
-        assert run.keys() == one.keys() and len(run) == 10, f"{name} has other rows"
-        worst = max(abs(run[key] - one[key]) for key in run)
-        assert worst <= BOUND, f"the losses of {name} differ by {worst:.2e}; the bound is {BOUND:.0e}"
-
-    steps = ["train.steps=8", "train.eval_every=4", "checkpoint.every=4"]
-    for name, (workers, keys) in LAYOUTS.items():
-        train(name, workers, *steps, *keys)
-    one = losses_in(f"{folder}/one worker")
-    for name in LAYOUTS:
-        far(name, one)
-    print("the same losses at every layout")
-
-    layout = "rows and columns"
-    words = words_of(layout, [*steps, *LAYOUTS[layout][1]])
-    said = log_of(riesz, "explain", *words, "--all").split("sends in a step\n")[1]
-    with open(f"{folder}/{layout}/report.txt", encoding="utf-8") as file:
-        assert said in file.read(), said
-    assert "and they fit" in log_of(riesz, "plan-memory", *words)
-    print("explained as it was counted, and planned")
-
-    for name, (workers, keys) in {"resumed": LAYOUTS["one worker"], "elsewhere": LAYOUTS["rows"]}.items():
-        shutil.copytree(f"{folder}/one worker", f"{folder}/{name}")
-        shutil.rmtree(f"{folder}/{name}/checkpoint-8")
-        train(name, workers, *steps, *keys, "--resume")
-        far(name, one)
-    weights = [open(f"{folder}/{name}/checkpoint-8/model.safetensors", "rb").read() for name in ("one worker", "resumed")]
-    assert losses_in(f"{folder}/resumed") == one and weights[0] == weights[1]
-    print("the same losses when resumed, and at its layout the same weights")
-
-    train("learns", 2, "layout.dp=2", "data.mirror=false", "data.shift=0", "train.steps=100", "train.eval_every=100")
+    trainings.train("learns", 2, "layout.dp=2", "data.mirror=false", "data.shift=0", "train.steps=100", "train.eval_every=100")
     draw = random.Random(2)
     names = [f"{folder}/{label}.png" for label in range(4)]
     for label, name in enumerate(names):

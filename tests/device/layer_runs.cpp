@@ -26,6 +26,7 @@
 #include "riesz/nn/norm/norm.h"
 #include "riesz/nn/spatial/batch_norm.h"
 #include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/fourier.h"
 #include "riesz/nn/spatial/pool.h"
 #include "riesz/nn/spatial/resample.h"
 #include "riesz/nn/spatial/spectral_convolution.h"
@@ -180,10 +181,25 @@ Run expert_run(const Space& S, const ExpertPlaces& places) {
     Experts experts("experts", S, places, {.experts = 3, .inner = 4});
     TopKGate gate("gate", S.partition(), 3, {.k = 2});
     experts.initialise(3, at::kDouble, device);
-    std::vector<Vector> inputs{leaf_on(S, 1, device), leaf_on(experts.gates_space(3), 2, device)};
+    std::vector<Vector> inputs{leaf_on(S, 1, device), leaf_on(experts.gate_space(3), 2, device)};
     for (const Parameter& each : experts.parameters()) inputs.push_back(each.value());
     return value_and_gradients([&] { return experts(inputs[0], gate(inputs[1])); }, inputs);
   };
+}
+
+/// What imaginary parts of k = 0 and n/2 change in the values of a long line in fp32: nothing.
+std::vector<at::Tensor> changed_by_imaginary_ends(at::Device device) {
+  constexpr std::int64_t n = 8192;
+  const Operator there = rfft(Space(row(), {2, n}), {1});
+  const at::Tensor real = random_vector(there.range(), 1, true).local().to(at::kFloat), other = real.clone();
+  for (const std::int64_t k : {std::int64_t{0}, n / 2})
+    real.select(2, 1).select(1, k).zero_(), other.select(2, 1).select(1, k).fill_(100);
+  std::vector<at::Tensor> changes;
+  for (const Operator& A : {irfft(there.range(), {1}), adjoint(there)}) {
+    const auto values = [&](const at::Tensor& z) { return A(Vector(A.domain(), z.to(device))).local(); };
+    changes.push_back(values(other).sub(values(real)));
+  }
+  return changes;
 }
 
 }  // namespace
@@ -352,6 +368,7 @@ std::vector<NamedRun> image_runs() {
                      return run_of(S, [=] { return BatchNorm("norm", S); })(device);
                    }});
   }
+  all.push_back({"imaginary parts of real frequencies", changed_by_imaginary_ends});
   return all;
 }
 

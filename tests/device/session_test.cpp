@@ -46,8 +46,8 @@ struct Reported final : Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override { return task->held_out(begin, end); }
   std::string describe() const override { return task->describe(); }
   std::uint64_t digest() const override { return task->digest(); }
-  std::vector<std::string> report(const Predict& model, double loss) const override {
-    return lines = task->report(model, loss);
+  std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override {
+    return lines = task->report(model, held_out);
   }
 
   std::unique_ptr<Task> task;
@@ -163,7 +163,8 @@ TEST(EvaluationThere, ThrowsWhatItsChecksHaveFound) {
   const auto logits = adding.model.logits;
   adding.model.logits = [&](const Vector& x) { return logits(Vector(x.space(), x.local().add(10))); };
   EXPECT_ERROR(held_out_loss(adding.model, adding.task, 5, 5), "is outside the vocabulary of 10");
-  EXPECT_ERROR(predict(adding.model, adding.task.batch(0, 3).inputs), "is outside the vocabulary of 10");
+  EXPECT_ERROR(predict(adding.model, adding.task.batch(0, 3).inputs.whole()),
+               "is outside the vocabulary of 10");
   EXPECT_NO_THROW(settle_late_checks());
 }
 

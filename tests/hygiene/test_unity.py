@@ -47,6 +47,20 @@ class Unity(unittest.TestCase):
                          ['#include "a.cpp"\n', '#include "b.h"\n', "#define sum sum_of_b_b\n", '#include "b/b.cpp"\n',
                           "#undef sum\n"])
 
+    def test_a_header_beside_a_source_is_found_from_elsewhere(self):
+        text = '#include "lists.h"\n#include "check_types.h"\n#include "check_types.py"\n#include <vector>\n'
+        self.assertEqual(unity.includes("tests/hygiene/a.cpp", text),
+                         ['#include "lists.h"\n', '#include "check_types.h"\n', '#include "tests/hygiene/check_types.py"\n', "#include <vector>\n"])
+
+    def test_types_of_headers_beside(self):
+        text = "class Line;\nenum class [[nodiscard]] Way { near };\nusing Words = int;\n  struct Inner {};\n"
+        self.assertEqual(unity.types_beside({"lines.h": text}), {"Line", "Way", "Words"})
+
+    def test_programs_that_are_compiled_together_have_a_main_each(self):
+        texts = {"a.cpp": "int main() { return 0; }\n", "b.cpp": "int main(int argc, char**) { return argc; }\n"}
+        self.assertEqual(list(unity.part(["a.cpp", "b.cpp"], texts, set())),
+                         ['#include "a.cpp"\n', "#define main main_of_b\n", '#include "b.cpp"\n', "#undef main\n"])
+
     def test_a_source_is_in_the_part_of_its_place(self):
         texts = {f"{name}.cpp": f"int {name};\n" for name in "abcdef"}
         self.assertEqual(unity.parts_of(texts, 2), [["a.cpp", "b.cpp", "c.cpp"], ["d.cpp", "e.cpp", "f.cpp"]])

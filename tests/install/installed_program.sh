@@ -8,7 +8,7 @@ set -euo pipefail
 
 prefix="$(realpath "$1")"
 program=("$prefix/bin/riesz-mpirun" -n 2 "$prefix/bin/riesz" train "$prefix/share/riesz/examples/adder.toml"
-  layout.dp=1 train.steps=2 train.eval_size=8 schedule.warm_up=0)
+  layout.dp=1 data.digits=1 data.held_out=0.1 train.batch=8 train.steps=2 train.eval_size=8 schedule.warm_up=0)
 
 # The first of a file and the folders above it that others may not read or enter; folders above the prefix are not the
 # installation's.

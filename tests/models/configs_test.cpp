@@ -82,6 +82,9 @@ TEST(Configs, ComeBackAsTheyWere) {
   models::ResnetConfig resnet{.depths = {1, 2}, .widths = {8, 12}, .stem = 5, .bottleneck = false};
   resnet.halves_first = true, resnet.image = 28, resnet.channels = 1, resnet.activation = "gelu_exact";
   same(resnet, models::resnet_config);
+  same(models::UnetConfig{.levels = 2, .width = 6, .image = 18, .channels = 3}, models::unet_config);
+  same(models::FourierNeuralOperatorConfig{.layers = 2, .width = 6, .modes = {3, 5}, .hidden = 7, .size = 12},
+       models::fourier_neural_operator_config);
 }
 
 /// As microsoft/resnet-18 has it, with fewer labels.

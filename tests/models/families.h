@@ -124,11 +124,11 @@ struct FamilyLayout {
   Sequence sequence;
   std::vector<Axis> axes;
   std::optional<int> stage = {};
-  std::string experts = "";  ///< what an axis of experts is like, if there is one
+  std::string ep_like = "";  ///< what ep is a part of outside of experts, if there is an axis ep
 
   riesz::Layout made(const Partition& mesh) const {
     const riesz::Layout layout = make(mesh, sequence);
-    return experts.empty() ? layout : spaces::with_experts(layout, experts);
+    return ep_like.empty() ? layout : spaces::with_experts(layout, ep_like);
   }
 };
 

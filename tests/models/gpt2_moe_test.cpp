@@ -33,7 +33,8 @@ FamilyCase<models::Gpt2Moe, models::Gpt2MoeConfig> gpt2_moe_case(const models::G
           [=](const plain::Weights& w, int step) { return plain::gpt2_moe(config, w, ids(step)); }};
 }
 
-/// Each kind of axis once: data under ZeRO 3, tensor with and without the sequence, rings, and experts.
+/// Each kind of axis once: data under ZeRO 3, tensor with and without the sequence, rings, experts, and
+/// matrices in 2 and 3 dims of a grid.
 std::vector<FamilyLayout> some_layouts() {
   using namespace spaces;
   const int p = Runtime::size();
@@ -42,6 +43,9 @@ std::vector<FamilyLayout> some_layouts() {
   some.push_back({sequence_parallel, Sequence::whole, {{"tp", p}}});
   some.push_back({one_d, Sequence::ring, {{"sp", p}}});
   if (p % 2 == 0) some.push_back({one_d, Sequence::whole, {{"ep", 2}, {"tp", p / 2}}, {}, "dp"});
+  if (p == 4) some.push_back({two_d, Sequence::whole, {{"row", 2}, {"column", 2}}});
+  if (p == 8) some.push_back({three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}});
+  if (p == 8) some.push_back({two_and_half_d, Sequence::whole, {{"depth", 2}, {"row", 2}, {"column", 2}}});
   return some;
 }
 

@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,9 +30,11 @@ constexpr int kParts = 2;            // micro-batches of a step
 constexpr std::int64_t kImages = 5;  // of a step: the micro-batches are uneven
 constexpr double kResnetRate = 0.05;
 
-/// Rows and columns of 19, 10, 5 and 3: nothing divides them.
+/// Rows and columns of 19, 10, 5 and 3: nothing divides them. With bottlenecks, the first block halves rows
+/// and columns, but has as many channels as it is given: it has a shortcut all the same.
 models::ResnetConfig small_resnet(bool bottleneck) {
-  models::ResnetConfig config{.depths = {1, 2}, .widths = {8, 12}, .stem = 6, .bottleneck = bottleneck};
+  models::ResnetConfig config{.depths = {1, 2}, .widths = {8, 12}, .bottleneck = bottleneck};
+  config.stem = bottleneck ? 8 : 6;
   config.image = 19, config.channels = 2, config.labels = 7, config.halves_first = bottleneck;
   return config;
 }
@@ -160,6 +163,37 @@ TEST(Resnet, IsThePublishedModel) {
   for (const bool bottleneck : {false, true})
     EXPECT_TRUE(compare_runs(resnet_alone(bottleneck),
                              train_resnet_plainly(small_resnet(bottleneck), resnet_alone(bottleneck))));
+}
+
+/// He's: of variance 2/(outputs that an input reaches), within five deviations of that of so many draws.
+TEST(Resnet, BeginsWithConvolutionsOfHesVariance) {
+  for (const auto& [name, w] : resnet_alone(false).initial) {
+    if (!name.ends_with(".convolution.weight")) continue;
+    const auto reached = static_cast<double>(w.numel() / w.size(1)), n = static_cast<double>(w.numel());
+    EXPECT_NEAR(w.square().mean().item<double>() * reached / 2, 1, 5 * std::sqrt(2 / n)) << name;
+  }
+}
+
+/// Inner channels lie over tp in both convolutions of a block, so neither weight is whole on a worker.
+TEST(Resnet, SharesOutTheChannelsOfBothConvolutions) {
+  const int p = Runtime::size();
+  const models::Resnet model(spaces::one_d(Partition::world().grid({{"tp", p}})), small_resnet(false));
+  const std::string layer = "resnet.encoder.stages.0.layers.0.layer.";
+  std::map<std::string, Space> spaces;
+  for (const Parameter& each : model.parameters()) spaces.emplace(each.name(), each.space());
+  EXPECT_EQ(spaces.at(layer + "0.convolution.weight").shards(0).size(), 1U);
+  EXPECT_EQ(spaces.at(layer + "1.convolution.weight").shards(1).size(), 1U);
+  EXPECT_EQ(spaces.at(layer + "0.normalization.weight").shards(0).size(), 1U);
+}
+
+/// Files of the model below the classifier leave "resnet." out.
+TEST(Resnet, KnowsTheNamesOfTheModelBelowItsClassifier) {
+  using models::called_in_resnet;
+  EXPECT_EQ(called_in_resnet("embedder.embedder.convolution.weight"),
+            "resnet.embedder.embedder.convolution.weight");
+  EXPECT_EQ(called_in_resnet("encoder.stages.0.layers.0"), "resnet.encoder.stages.0.layers.0");
+  EXPECT_EQ(called_in_resnet("resnet.encoder.stages.0"), "resnet.encoder.stages.0");
+  EXPECT_EQ(called_in_resnet("classifier.1.weight"), "classifier.1.weight");
 }
 
 TEST(Resnet, IsTheSameAtEveryLayout) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -201,8 +202,25 @@ TEST_F(Transported, TheDeadlineCountsFromWhereTheDeviceHasComeToTheRound) {
   set_deadline(before);
 }
 
-/// Each worker uses its teams first in an order of its own, so several teams are to connect at once.
+/// Says of each communicator that its making goes on, when asked the first times: as often as the worker and
+/// the number of communicators before it make of it. So workers have them ready in orders of their own.
+nccl::Result ready_in_own_order(nccl::Comm comm, nccl::Result* state) {
+  static std::map<nccl::Comm, int> to_ask;
+  const int before = static_cast<int>(to_ask.size());
+  const auto [found, is_new] = to_ask.try_emplace(comm, me() % 2 == 0 ? before * 5 % 7 : 30 - before % 30);
+  if (found->second-- <= 0) return NcclStandIn::functions().comm_get_async_error(comm, state);
+  *state = nccl::Result::in_progress;
+  return nccl::Result::success;
+}
+
+/// Each worker uses its teams first in an order of its own, and has their communicators ready in another, so
+/// several teams are to connect at once.
 TEST_F(Transported, ManyTeamsConnectInAnyOrder) {
+  static nccl::Functions functions = NcclStandIn::functions();
+  functions.comm_get_async_error = ready_in_own_order;
+  auto made = std::make_unique<NcclTransport>(functions, pretend_device(), NcclSettings{});
+  transport_ = made.get();
+  Communicator::world().set_device_transport(std::move(made));
   std::vector<int> mine;
   for (int team = 1; team < 1 << size(); ++team)
     if ((team >> me() & 1) != 0) mine.push_back(team);

@@ -10,11 +10,17 @@
 #include <c10/util/accumulate.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "expect.h"
 #include "riesz/comm/counters.h"
+#include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/primitives/together.h"
@@ -27,8 +33,8 @@
 namespace riesz::testing {
 namespace {
 
-/// How tokens choose.
-enum class Way { uneven, all_to_one, none };
+/// How tokens choose. At random: any experts, and a fifth of the choices is dropped.
+enum class Way { random, all_to_one, none };
 
 struct Case {
   Space X;
@@ -42,12 +48,16 @@ struct Case {
 
   Choices choices(int worker) const {
     Choices all{{}, k};
+    std::mt19937 random(static_cast<unsigned>(worker));
+    std::vector<std::int64_t> any(static_cast<std::size_t>(experts.experts()));
+    std::iota(any.begin(), any.end(), 0);
     for (std::int64_t token = 0; token < tokens(worker); ++token) {
+      std::shuffle(any.begin(), any.end(), random);
       for (std::int64_t j = 0; j < k; ++j) {
-        const bool dropped = way == Way::none || (way == Way::uneven && (token + 2 * j + worker) % 5 == 4) ||
+        const bool dropped = way == Way::none || (way == Way::random && random() % 5 == 0) ||
                              (way == Way::all_to_one && j > 0);
         const std::int64_t chosen =
-            way == Way::uneven ? (3 * token + worker + j) % experts.experts() : experts.experts() - 1;
+            way == Way::random ? any[static_cast<std::size_t>(j)] : experts.experts() - 1;
         all.experts.push_back(dropped ? -1 : chosen);
       }
     }
@@ -91,7 +101,7 @@ void for_each_case(const Check& check) {
     const int p = grid.extent("a");
     for (const std::int64_t experts : std::set<std::int64_t>{1, 3, 2 * p + 1}) {
       for (const std::int64_t k : std::set<std::int64_t>{1, std::min<std::int64_t>(2, experts), experts}) {
-        for (const Way way : {Way::uneven, Way::all_to_one, Way::none}) {
+        for (const Way way : {Way::random, Way::all_to_one, Way::none}) {
           SCOPED_TRACE(to_string(grid) + ", " + std::to_string(experts) + " experts, k = " +
                        std::to_string(k) + ", way " + std::to_string(static_cast<int>(way)));
           check(Case{tokens_over(grid), ExpertParts(experts, 4, p), k, way});
@@ -143,7 +153,8 @@ TEST(Dispatch, BringsEachChoiceToItsExpertAndAddsThemBack) {
     EXPECT_SAME_BITS(y.local(), at::cat(expected));
     const at::Tensor mine =
         at::arange(static_cast<std::int64_t>(of.choices(of.me()).experts.size()), at::kDouble);
-    EXPECT_SAME_BITS(d.gates(Vector(d.gates.domain(), mine.add(1000.0 * of.me()))).local(), at::cat(numbers));
+    EXPECT_SAME_BITS(d.gate_values(Vector(d.gate_values.domain(), mine.add(1000.0 * of.me()))).local(),
+                     at::cat(numbers));
     // back: each token as often as it chose, once for each part
     at::Tensor back = x.local().clone();
     const Choices choices = of.choices(of.me());
@@ -163,8 +174,24 @@ TEST(Dispatch, AndCombineAreAdjoint) {
   for_each_case([](const Case& of) {
     const Dispatch d = of.dispatch();
     EXPECT_ADJOINT(d.tokens);
-    EXPECT_ADJOINT(d.gates);
+    EXPECT_ADJOINT(d.gate_values);
   });
+}
+
+/// A sum of up to 9 copies, which fp32 has exactly, is rounded once; a tie goes to either side.
+TEST(Dispatch, AddsCopiesOfHalfTypesInFp32) {
+  const at::NoGradGuard no_gradient;
+  const Partition grid = Partition::world().grid({{"a", Runtime::size()}});
+  const Dispatch d = Case{tokens_over(grid), ExpertParts(9, 4, Runtime::size()), 9, Way::random}.dispatch();
+  const Operator combine = adjoint(d.tokens);
+  const at::Tensor drawn = random_vector(combine.domain(), 1).local().abs().frac().add(1);  // below 2
+  for (const auto& [type, steps] : {std::pair(at::kBFloat16, 128.0), std::pair(at::kHalf, 1024.0)}) {
+    const at::Tensor y = drawn.mul(steps).floor().div(steps);
+    const at::Tensor exactly = combine(Vector(combine.domain(), y)).local();
+    const at::Tensor found = combine(Vector(combine.domain(), y.to(type))).local();
+    EXPECT_EQ(found.scalar_type(), type);
+    EXPECT_TRUE(is_within(found.to(at::kDouble), exactly, exactly.mul(unit_roundoff(type))));
+  }
 }
 
 TEST(Dispatch, CostsWhatTheRoutingSays) {
@@ -196,7 +223,8 @@ TEST(Dispatch, CostsWhatTheRoutingSays) {
     EXPECT_EQ(Counters::instance().total(), back);
     Counters::instance().reset();
     const at::NoGradGuard no_gradient;
-    together({d.tokens, d.gates}, {x, random_vector(d.gates.domain(), 2)});  // one message to each for both
+    together({d.tokens, d.gate_values},
+             {x, random_vector(d.gate_values.domain(), 2)});  // one message to each for both
     EXPECT_EQ(Counters::instance().total(), both);
   });
 }

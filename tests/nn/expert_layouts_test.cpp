@@ -57,7 +57,7 @@ class SparseBlock : public Layer<SparseBlock> {
   Sparse forward(const Sparse& in) {
     const Vector x = in.x + o_(attend_(q_(in.x), k_(in.x), v_(in.x)));
     const Vector n = norm_(x);
-    const Routing routing = gate_(to_space(router_(n), experts_.gates_space(kExperts)));
+    const Routing routing = gate_(to_space(router_(n), experts_.gate_space(kExperts)));
     return {x + experts_(n, routing), in.loss + routing.loss};
   }
   std::string describe() const override { return "block with experts"; }

@@ -26,6 +26,7 @@
 #include "riesz/nn/vectors/to_space.h"
 #include "riesz/optim/adam.h"
 #include "riesz/optim/clip.h"
+#include "riesz/optim/lamb.h"
 #include "riesz/optim/store.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -75,7 +76,7 @@ class ExpertBlock : public Layer<ExpertBlock> {
                 {.bias = false}) {}
 
   ExpertsGiven forward(const Vector& x) {
-    const Routing routing = gate_(to_space(router_(x), experts_.gates_space(of_.experts)));
+    const Routing routing = gate_(to_space(router_(x), experts_.gate_space(of_.experts)));
     if (!of_.beside) return {x + experts_(x, routing), routing.loss};
     const std::function<Vector(const Vector&)> shared = [this](const Vector& v) { return shared_(v); };
     return {x + experts_(x, routing, shared), routing.loss};
@@ -133,6 +134,13 @@ void make_ties(const Module& model) {
 
 ExpertPlaces places_on(const Partition& mesh) { return {mesh.find("xp") >= 0 ? "xp" : "ep", {"tp", "st"}}; }
 
+std::unique_ptr<Optimizer> made_optimizer(const ExpertCase& of, const std::shared_ptr<Store>& store) {
+  if (!of.lamb) return std::make_unique<AdamW>(store, kAdam);
+  const LambOptions options{
+      .learning_rate = kAdam.learning_rate, .epsilon = kAdam.epsilon, .weight_decay = kAdam.weight_decay};
+  return std::make_unique<Lamb>(store, options);
+}
+
 }  // namespace
 
 TrainingRun train_expert_blocks(const Partition& mesh, const ExpertCase& of) {
@@ -146,7 +154,8 @@ TrainingRun train_expert_blocks(const Partition& mesh, const ExpertCase& of) {
     if (mesh.find(axis) >= 0) summed.emplace_back(axis);
   std::optional<Zero> zero;
   if (of.zero) zero.emplace(model.parameters(), ZeroOptions{.stage = *of.zero, .axes = summed, .keep = 0});
-  AdamW optimizer(zero ? zero->store() : whole(model.parameters()), kAdam);
+  const std::unique_ptr<Optimizer> optimizer =
+      made_optimizer(of, zero ? zero->store() : whole(model.parameters()));
   for (int step = 0; step < of.steps; ++step) {
     double loss = 0;
     const std::int64_t rows = kRows / of.micro_batches;
@@ -171,8 +180,8 @@ TrainingRun train_expert_blocks(const Partition& mesh, const ExpertCase& of) {
     if (step == 0) run.add_gradients(model);
     const double norm = clip_gradients(zero ? *zero->store() : *whole(model.parameters()), 1e6);
     run.results["norm of step " + std::to_string(step)] = at::zeros({}, at::kDouble).fill_(norm);
-    optimizer.step();
-    optimizer.zero_gradients();
+    optimizer->step();
+    optimizer->zero_gradients();
   }
   run.add_weights(model);
   return run;
@@ -251,8 +260,10 @@ TrainingRun train_expert_blocks_plainly(const ExpertCase& of, const TrainingRun&
       second[name].mul_(0.999).add_(g * g, 0.001);
       const at::Tensor m = first[name] / (1 - std::pow(0.9, step + 1)),
                        v = second[name] / (1 - std::pow(0.999, step + 1));
-      if (!name.ends_with(".bias")) w.mul_(1 - kAdam.learning_rate * 0.1);
-      w.sub_(kAdam.learning_rate * m / (v.sqrt() + kAdam.epsilon));
+      const double decay = name.ends_with(".bias") ? 0 : kAdam.weight_decay;
+      const at::Tensor moved = m / (v.sqrt() + kAdam.epsilon) + decay * w;
+      const double ratio = of.lamb ? w.norm().item<double>() / moved.norm().item<double>() : 1;
+      w.sub_(kAdam.learning_rate * (ratio > 0 && std::isfinite(ratio) ? ratio : 1) * moved);
       w.mutable_grad().reset();
     }
     run.results["norm of step " + std::to_string(step)] = norm.sqrt();

@@ -27,12 +27,19 @@ struct ExpertCase {
   bool recompute = false;
   std::int64_t micro_batches = 1;
   bool ties = false;  ///< are all logits alike at first?
+  bool lamb = false;  ///< by LAMB, else by AdamW
   int steps = 5;
 };
 
-/// Trains on a mesh, whose axes say how: "dp" and "ep" cut the batch, "sp" and "st" the sequence. Experts lie
-/// over "ep", or over "xp", where tokens are the same. "tp" and "st" shard the inner width of experts.
-/// Collective over the mesh.
+/// Trains on a mesh, whose axes say how. Collective over the mesh.
+///
+///     axis   outside of experts       in experts
+///     dp     shards the batch
+///     ep     shards the batch         holds experts
+///     xp     has the same tokens      holds experts
+///     sp     shards the sequence, as a ring does
+///     tp     has the same tokens      shards their inner width
+///     st     shards the sequence      shards their inner width, as in layout.tensor = "sp"
 TrainingRun train_expert_blocks(const Partition& mesh, const ExpertCase& of);
 
 /// The same training without Riesz, from the initial weights of a run.

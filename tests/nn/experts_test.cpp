@@ -65,7 +65,13 @@ TEST(Experts, TrainAsOneProcessUnderZeroRecomputeAndMicroBatches) {
   }
 }
 
-TEST(Experts, OfAnyNumberDropTokensAlike) {
+/// LAMB's norms are of whole parameters: each expert's counts once.
+TEST(Experts, TrainByLambAsOneProcess) {
+  expect_plain_training({.gated = false, .like_gpt2 = true, .zero = 2, .lamb = true, .steps = 2},
+                        some_grids());
+}
+
+TEST(Experts, OfAnyNumberDropChoicesAlike) {
   using Drop = GateOptions::Drop;
   for (const ExpertCase& of :
        {ExpertCase{.experts = 1, .gate = {.k = 1}, .steps = 2},
@@ -77,9 +83,10 @@ TEST(Experts, OfAnyNumberDropTokensAlike) {
                 .capacity_factor = 0.7,
                 .least_capacity = 1,
                 .balance = GateOptions::Balance::all_choices}},
-        ExpertCase{.experts = 5,
-        .beside = true,
+        ExpertCase{.experts = 9,  // most tokens keep one choice or none
+                   .beside = true,
         .gate = {.k = 2, .drop = Drop::probability, .capacity_factor = 0.5, .least_capacity = 1},
+        .micro_batches = 2,
         .steps = 2},
         ExpertCase{.gate = {.k = 1, .renormalise = false}, .ties = true, .steps = 1},
         ExpertCase{

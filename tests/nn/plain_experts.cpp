@@ -4,8 +4,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/linear.h>
+#include <ATen/ops/log_sigmoid.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/stack.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -63,6 +65,15 @@ void drop(const Gate& gate, const std::vector<Row>& scores, Gated& found) {
   }
 }
 
+/// The weights of a token's experts that are kept. Scores divided by their sum are the softmax of their
+/// logarithms, whose gradient has no terms that cancel where one is kept alone.
+at::Tensor of_kept(const Gate& gate, const at::Tensor& logits, const at::Tensor& scores,
+                   const at::Tensor& kept) {
+  if (!gate.renormalise) return scores.index_select(0, kept);
+  const at::Tensor of = logits.index_select(0, kept);
+  return (gate.sigmoid ? at::log_sigmoid(of) : of).softmax(0);
+}
+
 }  // namespace
 
 Gated gated(const Gate& gate, const at::Tensor& logits) {
@@ -82,25 +93,22 @@ Gated gated(const Gate& gate, const at::Tensor& logits) {
     first[mine.front()].add_(1);
     for (const std::int64_t e : mine) all[e].add_(1);
   }
-  const auto before = found.choices;
   if (gate.drop != "none") drop(gate, rows_of(scores.detach()), found);
   std::vector<at::Tensor> gates;
   std::int64_t dropped = 0;
   for (std::int64_t n = 0; n < N; ++n) {
-    std::vector<at::Tensor> mine;
-    at::Tensor sum = at::zeros({}, logits.options());
-    for (std::size_t j = 0; j < static_cast<std::size_t>(gate.k); ++j) {
-      const bool kept = found.choices[static_cast<std::size_t>(n)][j] >= 0;
-      dropped += kept ? 0 : 1;
-      mine.push_back(kept ? scores[n][before[static_cast<std::size_t>(n)][j]]
-                          : at::zeros({}, logits.options()));
-      sum = sum + mine.back();
+    at::Tensor row = at::zeros({gate.k}, logits.options());
+    std::vector<std::int64_t> kept, places;
+    for (std::int64_t j = 0; j < gate.k; ++j) {
+      const std::int64_t expert = found.choices[static_cast<std::size_t>(n)][static_cast<std::size_t>(j)];
+      if (expert >= 0) kept.push_back(expert), places.push_back(j);
     }
-    at::Tensor row = at::stack(mine);
-    if (gate.renormalise && sum.item<double>() > 0) row = row / sum;
+    dropped += gate.k - static_cast<std::int64_t>(kept.size());
+    if (!kept.empty())
+      row = row.index_copy(0, at::tensor(places), of_kept(gate, logits[n], scores[n], at::tensor(kept)));
     gates.push_back(row * gate.scale);
   }
-  found.gates = gates.empty() ? at::zeros({0, gate.k}, logits.options()) : at::stack(gates);
+  found.gate_values = gates.empty() ? at::zeros({0, gate.k}, logits.options()) : at::stack(gates);
   const auto n = static_cast<double>(N);
   const at::Tensor p = gate.sigmoid ? scores / scores.sum(-1, true) : scores;
   const at::Tensor m = p.mean(0);
@@ -135,8 +143,8 @@ at::Tensor experts(const std::vector<Expert>& all, const at::Tensor& tokens, con
       const Expert& e = all[static_cast<std::size_t>(mine[j])];
       const at::Tensor up = with_bias(at::linear(tokens[n], e.up), e.up_bias);
       const at::Tensor inner = e.gate.defined() ? at::silu(at::linear(tokens[n], e.gate)) * up : at::silu(up);
-      y = y +
-          routing.gates[n][static_cast<std::int64_t>(j)] * with_bias(at::linear(inner, e.down), e.down_bias);
+      y = y + routing.gate_values[n][static_cast<std::int64_t>(j)] *
+                  with_bias(at::linear(inner, e.down), e.down_bias);
     }
     results.push_back(y);
   }

@@ -29,7 +29,7 @@ struct Gate {
 
 struct Gated {
   std::vector<std::vector<std::int64_t>> choices;  ///< by token; −1 where dropped
-  at::Tensor gates;                                ///< (N, k)
+  at::Tensor gate_values;                          ///< (N, k)
   at::Tensor loss;
   at::Tensor load;
   double dropped = 0;

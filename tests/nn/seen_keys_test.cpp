@@ -25,6 +25,7 @@
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {

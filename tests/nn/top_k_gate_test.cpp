@@ -6,6 +6,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
@@ -84,17 +85,17 @@ void expect_plain(TopKGate& gate, const plain::Gate& plain, const Space& L, cons
   const at::Tensor leaf_of_all = global.clone().requires_grad_();
   const plain::Gated all = plain::gated(plain, leaf_of_all.view({-1, kExperts}));
   const at::Tensor gbar = draws({kRows * kLength, plain.k}, 7);
-  ((all.gates * gbar).sum() + 3 * all.loss).backward();
+  ((all.gate_values * gbar).sum() + 3 * all.loss).backward();
 
   const Vector logits = leaf(L, global);
   Chain chain;
   const Routing routing = gate(logits);
-  backward({routing.gates, routing.loss},
-           {distribute(dual(routing.gates.space()), gbar.view({kRows, kLength, plain.k})),
+  backward({routing.gate_values, routing.loss},
+           {distribute(dual(routing.gate_values.space()), gbar.view({kRows, kLength, plain.k})),
             distribute(dual(routing.loss.space()), at::zeros({}, at::kDouble).fill_(3))});
 
-  EXPECT_EQ(routing.choices.experts, of_here(routing.gates.space(), all));
-  EXPECT_TRUE(means(routing.gates, all.gates.view({kRows, kLength, plain.k})));
+  EXPECT_EQ(routing.choices.experts, of_here(routing.gate_values.space(), all));
+  EXPECT_TRUE(means(routing.gate_values, all.gate_values.view({kRows, kLength, plain.k})));
   EXPECT_TRUE(means(routing.loss, all.loss));
   EXPECT_TRUE(means(gradient(logits), leaf_of_all.grad()));
   EXPECT_TRUE(is_close(routing.statistics.load, all.load));
@@ -128,6 +129,51 @@ TEST(TopKGate, IsThatOfOneWorkerAtEveryLayout) {
         SCOPED_TRACE(to_string(L) + ", k = " + std::to_string(options.k));
         TopKGate gate("gate", grid, kExperts, options);
         expect_plain(gate, plainly(options), L, draws({kRows, kLength, kExperts}, 5));
+      }
+    }
+  });
+}
+
+/// By the quotient itself, of which the plain gate has another form.
+TEST(TopKGate, DividesScoresByTheSumOfThoseKept) {
+  for (const Score score : {Score::softmax, Score::sigmoid}) {
+    for (const Drop drop : {Drop::none, Drop::position}) {
+      const GateOptions options{
+          .k = 3, .score = score, .drop = drop, .capacity_factor = 0.3, .least_capacity = 1};
+      const Partition here = Partition::world().subset({Runtime::rank()});
+      TopKGate gate("gate", here, kExperts, options);
+      const Vector logits = leaf(Space(here, {8, kExperts}), draws({8, kExperts}, 5));
+      const Routing routing = gate(logits);
+      const at::Tensor x = logits.local().detach().clone().requires_grad_();
+      const at::Tensor scores = score == Score::softmax ? x.softmax(1) : x.sigmoid();
+      const at::Tensor choices = at::tensor(routing.choices.experts).view({8, 3}), kept = choices.ge(0);
+      const at::Tensor of_kept = scores.gather(1, choices.clamp_min(0)) * kept;
+      const at::Tensor sums = of_kept.sum(1, true), gates = of_kept / (sums + sums.eq(0));
+      const at::Tensor gbar = draws({8, 3}, 7);
+      (gates * gbar).sum().backward();
+      (routing.gate_values.local() * gbar).sum().backward();
+      EXPECT_TRUE(is_close(routing.gate_values.local(), gates));
+      EXPECT_TRUE(is_close(logits.local().grad(), x.grad()));
+    }
+  }
+}
+
+/// Its weight is 1 whatever its logit is. A rest of rounding would move the router as far as any gradient,
+/// for Adam divides by its size.
+TEST(TopKGate, HasNoGradientOfAChoiceThatIsAlone) {
+  for_each_grid(Partition::world(), [](const Partition& grid) {
+    for (const Score score : {Score::softmax, Score::sigmoid}) {
+      for (const Drop drop : {Drop::position, Drop::probability}) {
+        TopKGate gate("gate", grid, kExperts,
+                      {.k = 2, .score = score, .drop = drop, .capacity_factor = 0.3, .least_capacity = 1});
+        const Vector logits = leaf(logits_on(grid), draws({kRows, kLength, kExperts}, 5).mul(4));
+        const Chain chain;
+        const Routing routing = gate(logits);
+        const at::Tensor gbar = draws({kRows, kLength, 2}, 7);
+        backward({routing.gate_values}, {distribute(dual(routing.gate_values.space()), gbar)});
+        const at::Tensor kept = at::tensor(routing.choices.experts).view({-1, 2}).ge(0).sum(1);
+        const at::Tensor found = gradient(logits).local().reshape({-1, kExperts}).abs().sum(1);
+        EXPECT_SAME_BITS(found.gt(0), kept.eq(2));
       }
     }
   });
@@ -249,24 +295,29 @@ TEST(GateBalance, IsThatOfTheTokensOfAllGates) {
   });
 }
 
+/// In zigzag a worker holds two runs of tokens, and the last one's are one.
 TEST(TopKGate, CostsOneSumAndTheCountsOfEachRun) {
   const Partition grid = Partition::world().grid({{"a", Runtime::size()}});
   const int p = Runtime::size();
-  const Space L = Space(grid, {p, kLength, kExperts}).sharded(0, "a");
-  TopKGate gate("gate", grid, kExperts,
-                {.k = 2, .drop = Drop::position, .capacity_factor = 0.5, .balance = Balance::gshard});
-  const Vector logits = leaf(L, draws({p, kLength, kExperts}, 5));
-  Chain chain;
-  Counters::instance().reset();
-  const Routing routing = gate(logits);
-  Traffic counts{2 * kExperts * (p - 1), 8 * 2 * kExperts * (p - 1), p - 1};
-  EXPECT_EQ(Counters::instance().by_operation()["RowCounts"], p > 1 ? counts : Traffic{});
-  const std::int64_t sent = Counters::instance().total().elements - (p > 1 ? counts.elements : 0);
   const Space sums(grid, {3 * kExperts + 3});
-  EXPECT_EQ(sent, map_to_space(sums.partial("a"), sums).traffic(grid.rank()).elements);
-  Counters::instance().reset();
-  backward({routing.gates, routing.loss}, {routing.gates, routing.loss});
-  EXPECT_EQ(Counters::instance().total(), Traffic{});
+  for (const std::int64_t runs : {1, 2}) {
+    const Space L = runs == 1 ? Space(grid, {p, kLength, kExperts}).sharded(0, "a")
+                              : Space(grid, {1, 2 * p, kExperts}).zigzag(1, "a");
+    TopKGate gate("gate", grid, kExperts,
+                  {.k = 2, .drop = Drop::position, .capacity_factor = 0.5, .balance = Balance::gshard});
+    const Vector logits = leaf(L, draws(L.shape(), 5));
+    Chain chain;
+    Counters::instance().reset();
+    const Routing routing = gate(logits);
+    const std::int64_t numbers = runs * 2 * kExperts * (p - 1);
+    const Traffic counts{numbers, 8 * numbers, p - 1};
+    EXPECT_EQ(Counters::instance().by_operation()["RowCounts"], p > 1 ? counts : Traffic{});
+    const std::int64_t sent = Counters::instance().total().elements - (p > 1 ? counts.elements : 0);
+    EXPECT_EQ(sent, map_to_space(sums.partial("a"), sums).traffic(grid.rank()).elements);
+    Counters::instance().reset();
+    backward({routing.gate_values, routing.loss}, {routing.gate_values, routing.loss});
+    EXPECT_EQ(Counters::instance().total(), Traffic{});
+  }
 }
 
 TEST(TopKGate, RefusesWhatDoesNotFit) {

@@ -66,6 +66,7 @@ TEST(Contiguous, SaysWhatDoesNotFit) {
   EXPECT_ERROR(contiguous(tree, 5, Measure::count), "5 stages of 4 blocks",
                "transformer.wte, transformer.h.[0-1], lm_head");
   EXPECT_ERROR(contiguous(tree, 0, Measure::count), "0 stages");
+  EXPECT_ERROR(contiguous(chain_of({{.time = 1}}), 2, Measure::count), "2 stages of 1 block;");
   EXPECT_ERROR(contiguous(chain_of({{}, {}}), 2, Measure::time), "no module has a time", "by count");
   EXPECT_ERROR(contiguous(chain_of({{}, {}}), 2, Measure::parameters), "no module has parameters");
   EXPECT_EQ(contiguous(chain_of({{}, {}}), 2, Measure::count).stages.size(), 2U);

@@ -41,7 +41,7 @@ Config routed_config(const RoutedCourse& course) {
   config.layers = course.layers, config.heads = 6, config.key_value_heads = 3, config.width = 18;
   config.head_width = 4, config.hidden = 10, config.vocabulary = kWords, config.context = 8;
   config.rotary_base = 100, config.balance_weight = 0.5, config.balanced = true;
-  config.experts = course.experts, config.experts_per_token = course.choices;
+  config.experts = course.experts, config.experts_per_token = course.experts_per_token;
   if constexpr (requires { config.expert_hidden; }) config.expert_hidden = 7;
   return config;
 }
@@ -59,7 +59,7 @@ riesz::Layout routed_layout(const RoutedCourse& course) {
     for (std::int64_t i = blocks[stage].begin; i < blocks[stage].end; ++i)
       stage_of["model.layers." + std::to_string(i)] = stage;
   }
-  return spaces::with_experts(spaces::placed(std::move(stages), std::move(stage_of)), course.like);
+  return spaces::with_experts(spaces::placed(std::move(stages), std::move(stage_of)), course.ep_like);
 }
 
 Interval routed_rows(const RoutedCourse& course, std::int64_t i) {
@@ -80,7 +80,7 @@ TrainingRun run_of(const RoutedCourse& course) {
   Model model(routed_layout(course), routed_config<Config>(course));
   model.initialise(course.seed, at::kDouble);
   freeze_some(course, model);
-  if (course.again) set_recompute(model, {.regions = RecomputePolicy::Regions::blocks});
+  if (course.recompute) set_recompute(model, {.regions = RecomputePolicy::Regions::blocks});
   TrainingRun run;
   run.add_initial(model);
   const Pipeline pipeline(
@@ -180,12 +180,13 @@ TrainingRun plain_run_of(const RoutedCourse& course, const Plainly& plainly) {
 }  // namespace
 
 std::string to_string(const RoutedCourse& course) {
-  return concat(course.shared ? "Qwen2-MoE" : "Mixtral", " of ", course.layers, " layers, ", course.choices,
-                " of ", course.experts, " experts, ", course.schedule, " of ", course.micro_batches, ", pp ",
-                course.pp, ", dp ", course.dp, ", sp ", course.sp,
+  return concat(course.shared ? "Qwen2-MoE" : "Mixtral", " of ", course.layers, " layers, ",
+                course.experts_per_token, " of ", course.experts, " experts, ", course.schedule, " of ",
+                course.micro_batches, ", pp ", course.pp, ", dp ", course.dp, ", sp ", course.sp,
                 course.sequence == Sequence::ulysses ? " (ulysses)" : "", ", ep ", course.ep, " like ",
-                course.like, ", tp ", course.tp, course.sharded_stream ? ", sequence parallel" : "",
-                course.again ? ", blocks again" : "", course.zero ? concat(", ZeRO ", *course.zero) : "",
+                course.ep_like, ", tp ", course.tp, course.sharded_stream ? ", sequence parallel" : "",
+                course.recompute ? ", recompute blocks" : "",
+                course.zero ? concat(", ZeRO ", *course.zero) : "",
                 course.frozen.empty() ? "" : ", " + course.frozen.front() + " … frozen",
                 course.trained.empty() ? "" : ", " + course.trained.front() + " … trained");
 }

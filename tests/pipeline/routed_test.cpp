@@ -16,7 +16,8 @@
 namespace riesz::testing {
 namespace {
 
-/// One expert, and all of the other ones.
+/// One router, one expert, and all of the other ones.
+const std::vector<std::string> kRouter{"model.layers.0.block_sparse_moe.gate.weight"};
 const std::vector<std::string> kExpert{"model.layers.0.block_sparse_moe.experts.1.*.*"};
 const std::vector<std::string> kOthers{"model.layers.1.block_sparse_moe.experts",
                                        "model.layers.0.block_sparse_moe.experts.0.*.*",
@@ -27,23 +28,28 @@ std::vector<RoutedCourse> some_routed_courses() {
   const int n = Runtime::size(), pp = n % 2 == 0 ? 2 : n, rest = n / pp;
   const std::int64_t layers = pp > 2 ? pp : 2;
   if (n == 1)
-    return {{.micro_batches = 1, .again = true, .steps = 5},
-            {.shared = true, .experts = 5, .choices = 3, .schedule = "one_f_one_b", .zero = 2, .steps = 5}};
+    return {{.micro_batches = 1, .recompute = true, .steps = 5},
+            {.shared = true,
+             .experts = 5,
+             .experts_per_token = 3,
+             .schedule = "one_f_one_b",
+             .zero = 2,
+             .steps = 5}};
   return {
       {.layers = layers, .pp = pp, .tp = rest},
       {.shared = true,
        .experts = 5,
-       .choices = 3,
+       .experts_per_token = 3,
        .layers = layers,
        .pp = pp,
        .ep = rest,
        .schedule = "one_f_one_b",
        .zero = 2,
-       .again = true},
+       .recompute = true},
       {.layers = layers, .pp = pp, .dp = rest, .schedule = "one_f_one_b", .zero = 3},
-      {.layers = layers, .pp = pp, .ep = rest, .like = "tp", .zero = 1, .frozen = kOthers},
-      {.layers = layers, .pp = pp, .sp = rest, .schedule = "one_f_one_b", .trained = kExpert},
-      {.layers = layers, .pp = pp, .ep = rest, .again = true, .trained = kExpert},
+      {.layers = layers, .pp = pp, .ep = rest, .ep_like = "tp", .zero = 1, .frozen = kOthers},
+      {.layers = layers, .pp = pp, .sp = rest, .schedule = "one_f_one_b", .trained = kRouter},
+      {.layers = layers, .pp = pp, .ep = rest, .recompute = true, .trained = kExpert},
   };
 }
 

@@ -23,7 +23,7 @@
 namespace riesz::testing {
 namespace {
 
-using Kind = Act::Kind;
+using ActKind = Act::Kind;
 
 /// All parts of a vector, of whole numbers or of any. In a simulation values mean nothing.
 std::vector<at::Tensor> some_parts(const Space& X, std::uint64_t seed, bool whole) {
@@ -68,25 +68,25 @@ Vector ChannelRun::fitting(const Space& X) const {
 void ChannelRun::carry_out(const Act& act) {
   const Chain::Scope in(chain_);
   switch (act.kind) {
-    case Kind::call:
+    case ActKind::call:
       y_ = factors_[act.of] * moves_[act.of](fitting(moves_[act.of].domain()));
       break;
-    case Kind::start:
+    case ActKind::start:
       pending_.emplace(act.of, moves_[act.of].start(fitting(moves_[act.of].domain())));
       break;
-    case Kind::wait:
+    case ActKind::wait:
       y_ = factors_[act.of] * pending_.at(act.of).wait();
       break;
-    case Kind::begin_aside:
+    case ActKind::begin_aside:
       begin_aside(act.of);
       break;
-    case Kind::wait_aside:
+    case ActKind::wait_aside:
       pending_asides_.at(act.of).wait();
       break;
-    case Kind::drop_aside:
+    case ActKind::drop_aside:
       pending_asides_.erase(act.of);
       break;
-    case Kind::back:
+    case ActKind::back:
       back();
   }
 }

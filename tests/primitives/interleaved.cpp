@@ -9,7 +9,7 @@
 namespace riesz::testing {
 namespace {
 
-using Kind = Act::Kind;
+using ActKind = Act::Kind;
 
 constexpr std::size_t kMostAsides = 5;
 
@@ -26,17 +26,17 @@ class Dice {
   std::mt19937_64 random_;
 };
 
-bool waits(const Act& act) { return act.kind == Kind::wait || act.kind == Kind::wait_aside; }
+bool waits(const Act& act) { return act.kind == ActKind::wait || act.kind == ActKind::wait_aside; }
 bool begins(const Act& act) {
-  return act.kind == Kind::start || act.kind == Kind::begin_aside || act.kind == Kind::drop_aside;
+  return act.kind == ActKind::start || act.kind == ActKind::begin_aside || act.kind == ActKind::drop_aside;
 }
 
-bool at_once(const Act& act) { return act.kind == Kind::call || act.kind == Kind::back; }
+bool at_once(const Act& act) { return act.kind == ActKind::call || act.kind == ActKind::back; }
 
 /// Are they halves of one call, or one act?
 bool of_one_operator(const Act& a, const Act& b) {
   const auto family = [](const Act& act) {
-    return act.kind == Kind::back ? 2 : act.kind >= Kind::begin_aside;
+    return act.kind == ActKind::back ? 2 : act.kind >= ActKind::begin_aside;
   };
   return a.channel == b.channel && a.of == b.of && family(a) == family(b);
 }
@@ -46,8 +46,8 @@ void plan(InterleavedProgram::Channel& channel, std::size_t at, Dice& dice, bool
   std::vector<Act> open;  // asides that are begun
   const auto aside = [&] {
     if (channel.asides < kMostAsides && (open.empty() || dice.any_of(2) == 0)) {
-      channel.acts.push_back({Kind::begin_aside, at, channel.asides});
-      open.push_back({dice.any_of(2) == 0 ? Kind::wait_aside : Kind::drop_aside, at, channel.asides++});
+      channel.acts.push_back({ActKind::begin_aside, at, channel.asides});
+      open.push_back({dice.any_of(2) == 0 ? ActKind::wait_aside : ActKind::drop_aside, at, channel.asides++});
     } else if (!open.empty()) {
       channel.acts.push_back(open.front());
       open.erase(open.begin());
@@ -56,15 +56,15 @@ void plan(InterleavedProgram::Channel& channel, std::size_t at, Dice& dice, bool
   for (std::size_t move = 0; move < channel.moves; ++move) {
     while (dice.any_of(3) == 0) aside();
     if (!halves && dice.any_of(2) == 0) {
-      channel.acts.push_back({Kind::call, at, move});
+      channel.acts.push_back({ActKind::call, at, move});
       continue;
     }
-    channel.acts.push_back({Kind::start, at, move});
+    channel.acts.push_back({ActKind::start, at, move});
     while (dice.any_of(3) == 0) aside();
-    channel.acts.push_back({Kind::wait, at, move});
+    channel.acts.push_back({ActKind::wait, at, move});
   }
   channel.acts.insert(channel.acts.end(), open.begin(), open.end());
-  channel.acts.push_back({Kind::back, at});
+  channel.acts.push_back({ActKind::back, at});
 }
 
 using Ways = std::vector<const std::vector<Act>*>;
@@ -92,7 +92,7 @@ std::vector<Act> in_phases(const Ways& ways, Dice& dice) {
         acts.push_back((*ways[i])[next[i]++]);
     }
   };
-  const auto at_its_end = [&](std::size_t i) { return (*ways[i])[next[i]].kind == Kind::back; };
+  const auto at_its_end = [&](std::size_t i) { return (*ways[i])[next[i]].kind == ActKind::back; };
   while (!std::all_of(order.begin(), order.end(), at_its_end)) {
     go_on(begins, static_cast<std::size_t>(-1));
     go_on(waits, 1);
@@ -152,7 +152,7 @@ BrokenProgram broken(const InterleavedProgram& program, std::uint64_t seed) {
                                    : dice.any_of(acts.size() - 1);
   const Act act = acts[at], after = acts[at + 1];
   if ((!in_circle && dice.any_of(2) == 0) || of_one_operator(act, after) ||
-      (act.channel == after.channel && after.kind == Kind::back)) {
+      (act.channel == after.channel && after.kind == ActKind::back)) {
     std::erase_if(acts, [&](const Act& each) { return of_one_operator(each, act); });
     result.what += " leaves out act " + std::to_string(at);
   } else {

@@ -13,7 +13,7 @@
 namespace riesz::testing {
 namespace {
 
-using Kind = RecordedEvent::Kind;
+using EventKind = RecordedEvent::Kind;
 using End =
     std::tuple<int, int, int, std::int64_t, bool>;  // sender, receiver, channel, number, the sender's?
 
@@ -94,13 +94,13 @@ class Rehearsal {
     if (strand.next > 0) {
       const RecordedEvent& before = of.events[strand.events[strand.next - 1]];
       const bool thread = std::count(of.threads.begin(), of.threads.end(), strand.number) > 0;
-      if (thread && before.kind == Kind::post && of.rounds[before.subject].let_go &&
+      if (thread && before.kind == EventKind::post && of.rounds[before.subject].let_go &&
           !has_room(strand.rank, before.subject))
         return false;
     }
     const RecordedEvent& event = of.events[strand.events[strand.next]];
-    if (event.kind == Kind::wait) return taken(strand.rank, event.subject);
-    if (event.kind != Kind::join) return true;
+    if (event.kind == EventKind::wait) return taken(strand.rank, event.subject);
+    if (event.kind != EventKind::join) return true;
     const Strand& other = find(strand.rank, event.subject);
     return other.next == other.events.size();
   }
@@ -108,8 +108,8 @@ class Rehearsal {
   void happens(Strand& strand) {
     const Recording& of = all_[strand.rank];
     const RecordedEvent& event = of.events[strand.events[strand.next++]];
-    if (event.kind == Kind::begin) find(strand.rank, event.subject).begun = true;
-    if (event.kind != Kind::post) return;
+    if (event.kind == EventKind::begin) find(strand.rank, event.subject).begun = true;
+    if (event.kind != EventKind::post) return;
     const RecordedRound& round = of.rounds[event.subject];
     for (std::size_t m = round.first; m < round.last; ++m)
       posted_.insert(end_of(of.rank, of.messages[m], false));

@@ -9,10 +9,13 @@
 #include <ATen/ops/fft_rfftn.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/view_as_complex.h>
+#include <ATen/ops/view_as_real.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/record_function.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,11 +24,13 @@
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/spatial/spectral_convolution.h"
+#include "riesz/partition/space_dims.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/adjoint.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
@@ -82,6 +87,22 @@ TEST(Fourier, MovesADimThatIsShardedAndBack) {
   EXPECT_EQ(sent(fft(pencils, {0, 1})), a > 1 && b > 1 ? three : 2 * mine * (p - 1) / p);
 }
 
+/// Units, splits of one's own and placements of a dim that is not transformed stay as they are, so nothing
+/// moves.
+TEST(Fourier, LeavesOtherDimsAsTheyLie) {
+  const int p = Runtime::size();
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(p), 3);
+  sizes.front() += 2;
+  const Space X(Partition::world(), {3 * p + 2, 6});
+  const Space given = X.sharded(0, "world", Split::sizes(sizes)),
+              units = Space(Partition::world(), {4 * p - 2, 6}).unit(0, 2).sharded(0, "world");
+  for (const Space& S : {given, units, X.copied("world")}) {
+    const Operator A = rfft(S, {1});
+    EXPECT_EQ(A.traffic(0).messages, 0) << to_string(S);
+    EXPECT_EQ(select_dims(A.range(), {0}), select_dims(S, {0})) << to_string(A.range());
+  }
+}
+
 TEST(Fourier, ComputesHalfTypesInFp32) {
   const Space X = Space(Partition::world(), {3, 16}).sharded(1, "world");
   const at::Tensor global = draws(X.shape(), 1).to(at::kBFloat16);
@@ -89,6 +110,42 @@ TEST(Fourier, ComputesHalfTypesInFp32) {
   ASSERT_EQ(y.local().scalar_type(), at::kBFloat16);
   FourierCase c{true, false, X, {1}, {}};
   EXPECT_TRUE(means(y, torch_fourier(global.to(at::kFloat), c, y.space().shape()).to(at::kBFloat16), 1e-6));
+}
+
+/// The greatest imaginary part at k = 0 and n/2 in what LibTorch's transforms to real values are given.
+template <typename Run>
+double greatest_at_ends(const Run& run) {
+  thread_local double greatest = 0;
+  greatest = 0;
+  const auto begun = [](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+    if (std::string(call.name()) != "aten::_fft_c2r") return nullptr;
+    const at::Tensor imaginary = at::view_as_real(call.inputs()[0].toTensor()).select(-1, 1);
+    const std::int64_t dim = call.inputs()[1].toIntVector()[0], n = call.inputs()[3].toInt();
+    for (const std::int64_t k : {std::int64_t{0}, n % 2 == 0 ? n / 2 : 0})
+      greatest = std::max(greatest, imaginary.select(dim, k).abs().max().item<double>());
+    return nullptr;
+  };
+  const at::CallbackHandle handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(begun).needsInputs(true).scopes({at::RecordScope::FUNCTION}));
+  run();
+  at::removeCallback(handle);
+  return greatest;
+}
+
+TEST(Fourier, HidesImaginaryPartsOfRealFrequenciesFromLibTorch) {
+  for (const std::int64_t n : {8, 7, 2, 1}) {
+    const Space X = Space(Partition::world(), {5, n}).sharded(0, "world");
+    const Operator there = rfft(X, {1});
+    at::Tensor real = draws(there.range().shape(), 1), other = real.clone();
+    for (const std::int64_t k : {std::int64_t{0}, n % 2 == 0 ? n / 2 : 0})
+      real.select(2, 1).select(1, k).zero_(), other.select(2, 1).select(1, k).fill_(100);
+    for (const Operator& A : {irfft(there.range(), {1}, {.extents = {n}}), adjoint(there)}) {
+      const Vector z = distribute(A.domain(), other);
+      EXPECT_EQ(greatest_at_ends([&] { A(z); }), 0) << n;
+      EXPECT_TRUE(means(A(z), meant(A(distribute(A.domain(), real))), 0)) << n;
+      EXPECT_TRUE(means(z, other, 0)) << n;
+    }
+  }
 }
 
 TEST(Fourier, RefusesWhatItCannotTransform) {
@@ -135,32 +192,39 @@ Space laid_on(Space S, const std::vector<int>& dims) {
   return S;
 }
 
+void expect_lis(const Space& X, const Space& Y, const Numbers& shape, const Numbers& modes) {
+  SpectralConvolution layer("fno", X, Y, modes);
+  layer.initialise(3, at::kDouble);
+  SCOPED_TRACE(layer.describe() + to_string(X) + to_string(Y));
+  const at::Tensor x_global = draws(shape, 1).requires_grad_(),
+                   w_global = draws(layer.weight().space().shape(), 2).requires_grad_();
+  const at::Tensor expected = spectral(x_global, w_global, modes), ybar = draws(expected.sizes().vec(), 3);
+  expected.backward(ybar);
+  const Vector x = leaf(X.with_shape(shape), x_global.detach());
+  const Vector w = set(layer.weight(), w_global.detach());
+  Chain chain;
+  const Vector y = layer(x);
+  const std::vector<Vector> gradients = pullback(y, distribute(dual(y.space()), ybar), {x, w});
+  EXPECT_TRUE(means(y, expected.detach()));
+  EXPECT_TRUE(means(gradients[0], x_global.grad()));
+  EXPECT_TRUE(means(gradients[1], w_global.grad()));
+}
+
+/// Few modes, and all that there are: then k = n/2 is among those of the last dim, and k = -n/2 among those
+/// of another.
 TEST(SpectralConvolution, IsLisOnEveryGrid) {
   const std::vector<std::vector<int>> dims{{2, 3, 0}, {1, 2, 3}, {3, 1, 2}, {0, 2, 1}};
+  const std::vector<Numbers> few{{2}, {2, 1}, {2, 1, 2}}, all{{4}, {3, 3}, {3, 2, 3}};
   std::size_t i = 0;
   for_each_grid(Runtime::size(), [&](const Partition& grid) {
-    const std::size_t space = 1 + i % 3;
-    Numbers any{Space::any, 3}, out{Space::any, 4}, shape{2, 3}, modes{2, 1, 2};
-    for (std::size_t d = 0; d < space; ++d) any.push_back(Space::any), out.push_back(Space::any);
-    for (std::size_t d = 0; d < space; ++d) shape.push_back(Numbers{6, 5, 4}[d]);
-    modes.resize(space);
+    const std::size_t space = i % 3;
+    Numbers any(space + 3, Space::any), out = any, shape{2, 3};
+    any[1] = 3, out[1] = 4;
+    for (std::size_t d = 0; d <= space; ++d) shape.push_back(Numbers{6, 5, 4}[d]);
     const Space X = laid_on(Space(grid, any), dims[i % 4]), Y = laid_on(Space(grid, out), dims[(i / 2) % 4]);
     ++i;
-    SpectralConvolution layer("fno", X, Y, modes);
-    layer.initialise(3, at::kDouble);
-    SCOPED_TRACE(layer.describe() + to_string(X) + to_string(Y));
-    const at::Tensor x_global = draws(shape, 1).requires_grad_(),
-                     w_global = draws(layer.weight().space().shape(), 2).requires_grad_();
-    const at::Tensor expected = spectral(x_global, w_global, modes), ybar = draws(expected.sizes().vec(), 3);
-    expected.backward(ybar);
-    const Vector x = leaf(X.with_shape(shape), x_global.detach());
-    const Vector w = set(layer.weight(), w_global.detach());
-    Chain chain;
-    const Vector y = layer(x);
-    const std::vector<Vector> gradients = pullback(y, distribute(dual(y.space()), ybar), {x, w});
-    EXPECT_TRUE(means(y, expected.detach()));
-    EXPECT_TRUE(means(gradients[0], x_global.grad()));
-    EXPECT_TRUE(means(gradients[1], w_global.grad()));
+    expect_lis(X, Y, shape, few[space]);
+    expect_lis(X, Y, shape, all[space]);
   });
 }
 
@@ -184,6 +248,17 @@ TEST(SpectralConvolution, LeavesItsWeightWhereItsFrequenciesAre) {
   EXPECT_EQ(sent(), 2 * (there + back));
   pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
   EXPECT_EQ(sent(), 2 * (there + back));
+}
+
+/// Li's first values: uniform from 0 to 1/(channels in x channels out).
+TEST(SpectralConvolution, BeginsAsLis) {
+  const Partition world = Partition::world();
+  SpectralConvolution layer("fno", Space(world, {2, 3, 8}), Space(world, {2, 5, 8}), {4});
+  layer.initialise(3, at::kDouble);
+  const at::Tensor w = layer.weight().get().local();
+  EXPECT_GE(w.min().item<double>(), 0);
+  EXPECT_LE(w.max().item<double>(), 1.0 / 15);
+  EXPECT_GT(w.max().item<double>(), 0.9 / 15);
 }
 
 TEST(SpectralConvolution, RefusesBadSizes) {

@@ -45,7 +45,7 @@ class Network : public Layer<Network> {
         group({*this, "group"}, 2, of(6, 4, 4)),
         up({*this, "up"}, of(6, 4, 4), of(6, 9, 9), Sampling::linear),
         average({*this, "average"}, of(6, 9, 9), of(6, 4, 4), {.kernel = {3}, .stride = {2}}),
-        instance({*this, "instance"}, of(6, 4, 4), 1e-5, true),
+        instance({*this, "instance"}, of(6, 4, 4), {.affine = true}),
         drop({*this, "drop"}, 0.3),
         fitted({*this, "fitted"}, of(6, 4, 4), of(6, 3, 2)) {}
 

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -118,22 +119,33 @@ TEST(BatchNorm, InHalfTypesItsMomentsReachWhatTheyMoveTo) {
             1.75 - 10.0 / 256 - 1e-9);
 }
 
-TEST(BatchNorm, MovesItsMomentsOnceWhereItRunsAgain) {
+/// The running variance after a call and its backward, where the layer may run again.
+template <typename L, typename Options>
+at::Tensor variance_after(const Options& options, bool again) {
   const Space X = Space(Partition::world(), {4, 3, 5}).sharded(2, "world");
-  std::vector<at::Tensor> moments;
-  for (const bool again : {false, true}) {
-    BatchNorm layer("norm", X);
-    layer.initialise(5, at::kDouble);
-    if (again) layer.set_recompute(RecomputeOptions{});
-    const ContextScope scope({.training = true});
-    Chain chain;
-    const Vector x = leaf(X, draws(X.shape(), 1));
-    const Vector y = layer(x);
-    pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
-    moments.push_back(layer.parameters()[3].get().local());
-    EXPECT_EQ(layer.parameters()[4].get().local().item<std::int64_t>(), 1);
-  }
-  EXPECT_TRUE(is_close(moments[0], moments[1], 0));
+  L layer("norm", X, options);
+  layer.initialise(5, at::kDouble);
+  if (again) layer.set_recompute(RecomputeOptions{});
+  const ContextScope scope({.training = true});
+  Chain chain;
+  const Vector x = leaf(X, draws(X.shape(), 1));
+  const Vector y = layer(x);
+  pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x});
+  const std::vector<Parameter> all = layer.parameters();
+  EXPECT_EQ(all.back().get().local().template item<std::int64_t>(), (std::is_same_v<L, BatchNorm> ? 1 : 0));
+  return all[all.size() - 2].get().local();
+}
+
+TEST(BatchNorm, MovesItsMomentsOnceWhereItRunsAgain) {
+  const BatchNormOptions options;
+  EXPECT_TRUE(
+      is_close(variance_after<BatchNorm>(options, true), variance_after<BatchNorm>(options, false), 0));
+}
+
+TEST(InstanceNorm, MovesItsMomentsOnceWhereItRunsAgain) {
+  const InstanceNormOptions options{.running_stats = true};
+  EXPECT_TRUE(
+      is_close(variance_after<InstanceNorm>(options, true), variance_after<InstanceNorm>(options, false), 0));
 }
 
 /// What leaves a worker in an AllReduce of n elements over p workers.
@@ -206,11 +218,30 @@ TEST(GroupNorm, IsTorchsOnEveryGrid) {
 
 TEST(InstanceNorm, IsTorchsOnEveryGrid) {
   for_each_space(3, [](const Space& X) {
-    InstanceNorm layer("norm", X, 1e-5, true);
+    InstanceNorm layer("norm", X, {.affine = true});
     layer.initialise(5, at::kDouble);
     expect_norm(layer, X, [](const auto& x, const auto& w, const auto& b) {
       return at::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false);
     });
+  });
+}
+
+TEST(InstanceNorm, KeepsTorchsMomentsOnEveryGrid) {
+  for_each_space(1, [](const Space& X) {
+    InstanceNorm layer("norm", X, {.momentum = 0.3, .affine = true, .running_stats = true});
+    layer.initialise(5, at::kDouble);
+    const std::vector<Parameter> all = layer.parameters();
+    const at::Tensor mean = at::zeros({6}, at::kDouble), variance = at::ones({6}, at::kDouble);
+    for (const bool training : {true, true, false}) {
+      const ContextScope scope({.training = training});
+      expect_norm(layer, X, [&](const auto& x, const auto& w, const auto& b) {
+        return at::instance_norm(x, w, b, mean, variance, training, 0.3, 1e-5, false);
+      });
+      EXPECT_TRUE(means(all[2].get(), mean));
+      EXPECT_TRUE(means(all[3].get(), variance));
+    }
+    EXPECT_EQ(all[4].name(), "norm.num_batches_tracked");
+    EXPECT_TRUE(means(all[4].get(), at::zeros({}, at::kLong), 0)) << "torch does not count";
   });
 }
 
@@ -250,6 +281,11 @@ TEST(BatchNorm, RefusesWhatItCannotNormalise) {
   EXPECT_ERROR(layer(x), "BatchNorm stem: a channel has 1 elements");
   InstanceNorm instance("stem", Space(world, {1, 2, 1}));
   EXPECT_ERROR(instance(x), "InstanceNorm stem: a channel of an image has one element");
+  InstanceNorm evaluating("stem", Space(world, {1, 2, 1}), {.running_stats = true});
+  evaluating.initialise(1, at::kDouble);
+  EXPECT_ERROR(evaluating(x), "InstanceNorm stem: a channel of an image has one element");
+  const ContextScope evaluation({.training = false});
+  EXPECT_NO_THROW(evaluating(x));
 }
 
 }  // namespace

@@ -69,6 +69,21 @@ TEST(MaxPool, TakesTheFirstOfEqualsAndWhatIsNotFiniteAsTorch) {
   });
 }
 
+/// torch too names an element that x does not have.
+TEST(MaxPool, HasTorchsIndexForAWindowOfPaddingAlone) {
+  const PoolWindows windows{.kernel = {2, 1}, .stride = {1}, .padding = {1, 0}, .dilation = {3}};
+  const at::Tensor global = draws({2, 3, 2, 7}, 1);
+  const auto [values, where] = torch_max(global, windows);
+  ASSERT_TRUE(values.isneginf().all().item<bool>());
+  for_each_image([&](const Space& X) {
+    const Space S = X.with_shape({2, 3, 2, 7});
+    MaxPool layer("pool", S, Space(S.partition(), Numbers(4, Space::any)), windows);
+    const Vector x = distribute(S, global);
+    EXPECT_TRUE(at::equal(meant(layer(x)), values));
+    EXPECT_TRUE(means(layer.indices(x), where, 0));
+  });
+}
+
 TEST(MaxPool, GivesTheGradientToTheFirstOfEquals) {
   const PoolWindows windows{.kernel = {3}, .stride = {2}, .padding = {1}};
   const at::Tensor global = draws({2, 3, 9, 7}, 1).mul(0).requires_grad_(), ybar = draws({2, 3, 5, 4}, 2);

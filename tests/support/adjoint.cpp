@@ -14,6 +14,7 @@
 #include <sstream>
 #include <utility>
 
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -124,7 +125,7 @@ Partition workers_of(const Operator& A) {
   if (!workers_of(A).active()) return ::testing::AssertionSuccess();
   std::string wrong = check_structure(A);
   if (wrong.empty()) {
-    const bool equal_copies = agrees(A);
+    const bool equal_copies = agrees(A) || consistency_checks();
     const Vector x = random_vector(A.domain(), 2 * seed, equal_copies, type);
     const Vector y = random_vector(dual(A.range()), 2 * seed + 1, equal_copies, type);
     const auto [Ax, By] = [&] {

@@ -13,8 +13,9 @@ namespace riesz::testing {
 /// The workers over which a call of A is collective: those of its spaces' partitions and of those on the way.
 Partition workers_of(const Operator& A);
 
-/// Is adjoint(A) the adjoint of A: Y* → X*? In fp64, with random parts (Copied ones arbitrary, unless an
-/// Agree is among the steps), on every worker of both partitions alike:
+/// Is adjoint(A) the adjoint of A: Y* → X*? In fp64, with random parts, on every worker of both partitions
+/// alike. Copied parts are arbitrary unless an Agree is among the steps. With RIESZ_CHECK=1 copies are
+/// equal, for the operators check their inputs.
 ///
 ///   - domain and range of the adjoint are the duals; each step of A is its adjoint's adjoint;
 ///   - |⟨A x, y⟩ − ⟨x, A* y⟩| ≤ 1e-12·‖A x‖·‖y‖, and the message gives the ratio of the two sides;

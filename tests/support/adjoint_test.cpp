@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "riesz/comm/consistency_checks.h"
 #include "riesz/primitives/between.h"
 #include "riesz/testing/matrix.h"
 #include "riesz/testing/wrong_operators.h"
@@ -24,6 +25,18 @@ TEST(Adjoint, HoldsForRightOperators) {
   EXPECT_ADJOINT(between(X.partial("world"), X));
   EXPECT_ADJOINT(between(X.copied("world"), X));
   EXPECT_ADJOINT(Operator::identity(X));
+}
+
+/// Copies that differ are no vector: an operator that compares its input refuses them.
+TEST(Adjoint, HoldsWhereOperatorsCompareTheirInputs) {
+  const Partition world = Partition::world();
+  if (world.size() % 2 != 0 || world.size() == 2) return;
+  const Space X = Space(world.grid({{"a", 2}, {"b", world.size() / 2}}), {5, 3}).copied("b");
+  const bool before = consistency_checks();
+  set_consistency_checks(true);
+  EXPECT_ADJOINT(between(X.sharded(0, "a"), X.sharded(1, "a")));
+  EXPECT_ADJOINT(between(X.sharded(1, "a"), X.copied("a")));
+  set_consistency_checks(before);
 }
 
 TEST(Adjoint, OfAMeanIsScaledByTheNumberOfWorkers) {

@@ -70,4 +70,7 @@ int run_tests(int argc, char** argv) {
 }  // namespace
 }  // namespace riesz::testing
 
-int main(int argc, char** argv) { riesz::leave(riesz::run_main(argc, argv, riesz::testing::run_tests)); }
+// Weak: a linker may take this object for a template's code, also into a program with a main of its own.
+[[gnu::weak]] int main(int argc, char** argv) {
+  riesz::leave(riesz::run_main(argc, argv, riesz::testing::run_tests));
+}

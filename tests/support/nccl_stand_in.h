@@ -20,21 +20,20 @@ namespace riesz::testing {
 ///   Count and type are the same at both ends. NCCL itself would hang, or give other values.
 /// - **One order of a communicator's collectives on all its ranks,** with one count, type and reduction.
 /// - **One order of a device's communicators on all ranks.** A device runs one group after another, of
-///   whatever communicator and stream: NCCL promises no room for two. Beside it there is room for a group
-///   that moves single bytes, as one that connects.
+///   whatever communicator and stream, for NCCL promises no room for two. A group that moves single bytes,
+///   such as one that connects, has room beside another.
 /// - **Two ranks meet in their first group.** Until the other has begun a group with the matching call,
-///   ncclGroupEnd is in progress, and the communicator takes no other call. So is the first of each
-///   collective on a communicator's ranks, unless NCCL_RUNTIME_CONNECT is 0. A communicator that blocks meets
+///   ncclGroupEnd is in progress, and the communicator takes no other call. The first of each collective on a
+///   communicator's ranks meets likewise, unless NCCL_RUNTIME_CONNECT is 0. A communicator that blocks meets
 ///   nobody.
 /// - **A call ends when its peers have theirs.** So a send waits for its receive, unless both are in one
-///   group; and a communicator's calls run one after another, whatever their streams. What waits longer than
-///   the standstill is an error that names the call and whom it waits for: NCCL would hang.
+///   group. A communicator's calls run one after another, whatever their streams. A call that waits longer
+///   than the standstill is an error, where NCCL would hang. It names the call and whom it waits for.
 /// - **A group** begins and ends in one thread, and has one stream for each communicator.
 /// - **A communicator** has one id, one count of ranks, each rank once, and each on a device of its own. It
 ///   is ready before its first call, is called by one thread at a time, and by none after its end.
 ///
-/// Nothing is sent by a call that is refused. What goes wrong in queued work is the communicator's
-/// asynchronous error.
+/// A call that is refused sends nothing. A fault in queued work is the communicator's asynchronous error.
 class NcclStandIn {
  public:
   /// Collective over the job, as is its end. There is one at a time.
@@ -49,8 +48,8 @@ class NcclStandIn {
   void set_identity(std::string identity);
   /// How long a call may wait for its peers.
   void set_standstill(std::chrono::milliseconds time);
-  /// The texts of what went wrong in queued work since the last call, and of groups that are not closed: this
-  /// thread's, and those of others that are open for longer than the standstill.
+  /// Texts of the faults in queued work since the last call, and of groups that are not closed. Other
+  /// threads' groups count once they are open for longer than the standstill.
   std::vector<std::string> faults();
   /// While it is so, queued work does nothing and waits for nobody, as if all communicators were aborted.
   void abandon(bool all);

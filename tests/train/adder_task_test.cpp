@@ -58,10 +58,10 @@ TEST(AdderTask, OnlyTheAnswerCounts) {
 
   const Batch batch = task.batch(12, 4);
 
-  ASSERT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{4, 6}));
-  ASSERT_EQ(batch.targets.sizes(), (std::vector<std::int64_t>{4, 6}));
+  ASSERT_EQ(batch.inputs.whole().sizes(), (std::vector<std::int64_t>{4, 6}));
+  ASSERT_EQ(batch.targets.whole().sizes(), (std::vector<std::int64_t>{4, 6}));
   for (std::int64_t i = 0; i < 4; ++i) {
-    const auto ids = row(batch.inputs, i), targets = row(batch.targets, i);
+    const auto ids = row(batch.inputs.whole(), i), targets = row(batch.targets.whole(), i);
     const std::int64_t a = 10 * ids[0] + ids[1], b = 10 * ids[2] + ids[3];
     EXPECT_EQ(targets[0] + targets[1] + targets[2], -3);
     EXPECT_EQ(targets[3] + 10 * targets[4] + 100 * targets[5], a + b);
@@ -75,10 +75,10 @@ TEST(AdderTask, ABatchOfOneSumIsARowOfALargerOne) {
   const AdderTask task(config());
   const Batch two = task.batch(0, 2), one = task.batch(0, 1), held_out = task.held_out(0, 1);
 
-  EXPECT_EQ(row(one.inputs, 0), row(two.inputs, 0));
-  EXPECT_EQ(row(one.targets, 0), row(two.targets, 0));
-  EXPECT_EQ(row(held_out.inputs, 0), row(task.held_out(0, 2).inputs, 0));
-  EXPECT_EQ(row(held_out.targets, 0), row(task.held_out(0, 2).targets, 0));
+  EXPECT_EQ(row(one.inputs.whole(), 0), row(two.inputs.whole(), 0));
+  EXPECT_EQ(row(one.targets.whole(), 0), row(two.targets.whole(), 0));
+  EXPECT_EQ(row(held_out.inputs.whole(), 0), row(task.held_out(0, 2).inputs.whole(), 0));
+  EXPECT_EQ(row(held_out.targets.whole(), 0), row(task.held_out(0, 2).targets.whole(), 0));
 }
 
 TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
@@ -87,7 +87,7 @@ TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
   const auto epoch = [&](std::int64_t first_step) {
     std::vector<std::int64_t> sums;
     for (std::int64_t step = first_step; step < first_step + 10; ++step) {
-      const at::Tensor ids = task.batch(step * 950, 950).inputs;
+      const at::Tensor ids = task.batch(step * 950, 950).inputs.whole();
       for (std::int64_t i = 0; i < 950; ++i) sums.push_back(sum_of(row(ids, i)));
     }
     return sums;
@@ -103,16 +103,17 @@ TEST(AdderTask, AnEpochVisitsEveryTrainingSumOnceInItsOwnOrder) {
 TEST(AdderTask, ABatchIsAFunctionOfItsPlace) {
   const AdderTask task(config());
 
-  const at::Tensor late = task.batch(80 * 128, 128).inputs;  // over the end of an epoch
+  const at::Tensor late = task.batch(80 * 128, 128).inputs.whole();  // over the end of an epoch
   task.batch(3 * 128, 128);
 
-  EXPECT_TRUE(task.batch(80 * 128, 128).inputs.equal(late));
+  EXPECT_TRUE(task.batch(80 * 128, 128).inputs.whole().equal(late));
 }
 
 TEST(AdderTask, ReportsExactAnswers) {
   const AdderTask task(config());
   // A model that adds, but says 7 for the last digit of 0 + b.
-  const Predict adds = [](const at::Tensor& ids) {
+  const Predict adds = [](const Rows& rows) {
+    const at::Tensor ids = rows.whole();
     at::Tensor logits = at::full({ids.size(0), 10}, -1.0);
     for (std::int64_t i = 0; i < ids.size(0); ++i) {
       const auto known = row(ids, i);
@@ -130,7 +131,7 @@ TEST(AdderTask, ReportsExactAnswers) {
         b % 10 != 7 && std::count(task.held_out_sums().begin(), task.held_out_sums().end(), b) == 1;
   }
 
-  const std::vector<std::string> report = task.report(adds, 0);
+  const std::vector<std::string> report = task.report(adds, {});
 
   ASSERT_EQ(wrong, 90);
   EXPECT_THAT(report[1], HasSubstr("(" + std::to_string(9500 - wrong + wrong_held_out) + " of 9500)"));

@@ -55,8 +55,8 @@ TEST(ByteSource, BatchesAreWindowsOfTheTrainingPartAndWhatFollows) {
 
   for (std::int64_t step = 0; step < 200; ++step) {
     const Batch batch = task.batch(5 * step, 5);
-    ASSERT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{5, 8}));
-    const auto ids = values(batch.inputs), targets = values(batch.targets);
+    ASSERT_EQ(batch.inputs.whole().sizes(), (std::vector<std::int64_t>{5, 8}));
+    const auto ids = values(batch.inputs.whole()), targets = values(batch.targets.whole());
     for (std::size_t i = 0; i < ids.size(); ++i) {
       EXPECT_EQ(targets[i], ids[i] + 1);
       EXPECT_EQ(ids[i], ids[i / 8 * 8] + static_cast<std::int64_t>(i % 8));
@@ -74,10 +74,10 @@ TEST(ByteSource, ARowIsAFunctionOfSeedAndItsNumber) {
   const TokenTask task = text.task();
   text.config().train.seed = 9;
 
-  EXPECT_TRUE(task.batch(4, 3).inputs.equal(task.batch(4, 3).inputs));
-  EXPECT_TRUE(task.batch(5, 2).inputs.equal(task.batch(4, 3).inputs.narrow(0, 1, 2)));
-  EXPECT_FALSE(task.batch(4, 3).inputs.equal(task.batch(5, 3).inputs));
-  EXPECT_FALSE(task.batch(4, 3).inputs.equal(text.task().batch(4, 3).inputs));
+  EXPECT_TRUE(task.batch(4, 3).inputs.whole().equal(task.batch(4, 3).inputs.whole()));
+  EXPECT_TRUE(task.batch(5, 2).inputs.whole().equal(task.batch(4, 3).inputs.whole().narrow(0, 1, 2)));
+  EXPECT_FALSE(task.batch(4, 3).inputs.whole().equal(task.batch(5, 3).inputs.whole()));
+  EXPECT_FALSE(task.batch(4, 3).inputs.whole().equal(text.task().batch(4, 3).inputs.whole()));
 }
 
 TEST(ByteSource, HeldOutWindowsAreFixedAndDoNotOverlap) {
@@ -85,20 +85,21 @@ TEST(ByteSource, HeldOutWindowsAreFixedAndDoNotOverlap) {
 
   ASSERT_EQ(task.held_out(), 6);  // (50 − 1)/8
   const Batch all = task.held_out(0, 6);
-  const auto ids = values(all.inputs), targets = values(all.targets);
+  const auto ids = values(all.inputs.whole()), targets = values(all.targets.whole());
 
   std::set<std::int64_t> seen(ids.begin(), ids.end());
   EXPECT_EQ(seen.size(), 48u);
   EXPECT_EQ(*seen.begin(), 200);
   for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(targets[i], ids[i] + 1);
-  EXPECT_TRUE(task.held_out(2, 4).inputs.equal(all.inputs.narrow(0, 2, 2)));
+  EXPECT_TRUE(task.held_out(2, 4).inputs.whole().equal(all.inputs.whole().narrow(0, 2, 2)));
 }
 
 TEST(ByteSource, ReportsBitsPerByteAndWritesOn) {
   Text text;
   text.config().data.temperature = 0;
   // A model that counts on from 'A' to 'z'.
-  const Predict counts = [](const at::Tensor& ids) {
+  const Predict counts = [](const Rows& rows) {
+    const at::Tensor ids = rows.whole();
     EXPECT_LE(ids.size(1), 8);
     at::Tensor logits = at::zeros({1, 256});
     const auto last = ids.select(1, ids.size(1) - 1).item<std::int64_t>();
@@ -106,7 +107,7 @@ TEST(ByteSource, ReportsBitsPerByteAndWritesOn) {
     return logits;
   };
 
-  const std::vector<std::string> report = text.task().report(counts, 3 * std::numbers::ln2);
+  const std::vector<std::string> report = text.task().report(counts, {3 * std::numbers::ln2});
 
   EXPECT_EQ(report[0], "held-out perplexity: 8.0000 (3.0000 bits per byte)");
   ASSERT_EQ(report.size(), 3u);
@@ -116,7 +117,7 @@ TEST(ByteSource, ReportsBitsPerByteAndWritesOn) {
 TEST(ByteSource, TheTemperatureSpreadsWhatItWrites) {
   Text text;
   text.config().data.sample = 300;
-  const Predict prefers_a = [](const at::Tensor&) {
+  const Predict prefers_a = [](const Rows&) {
     at::Tensor logits = at::full({1, 256}, -1e9);
     logits[0]['a'] = 1.0;
     logits[0]['b'] = 0.0;
@@ -124,7 +125,7 @@ TEST(ByteSource, TheTemperatureSpreadsWhatItWrites) {
   };
   const auto count_b = [&](double temperature) {
     text.config().data.temperature = temperature;
-    const std::string written = text.task().report(prefers_a, 0).back();
+    const std::string written = text.task().report(prefers_a, {}).back();
     return std::count(written.begin(), written.end(), 'b');
   };
 

@@ -28,8 +28,8 @@ struct Recorded final : Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override { return sums.held_out(begin, end); }
   std::string describe() const override { return sums.describe(); }
   std::uint64_t digest() const override { return sums.digest(); }
-  std::vector<std::string> report(const Predict& model, double loss) const override {
-    return sums.report(model, loss);
+  std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override {
+    return sums.report(model, held_out);
   }
 
   AdderTask sums;

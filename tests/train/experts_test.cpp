@@ -154,8 +154,8 @@ TEST(TrainingWithExperts, IsTheSameAtEveryLayout) {
   }
 }
 
-/// The same tokens are dropped, in a block that runs again too.
-TEST(TrainingWithExperts, DropsTheSameTokensAtEveryLayout) {
+/// The same choices are dropped, in a block that runs again too.
+TEST(TrainingWithExperts, DropsTheSameChoicesAtEveryLayout) {
   const Keys again{.recompute = "blocks"};
   const std::vector<TrainingStep::Result> theirs =
       RoutedTraining(one_worker(), {}, "lamb", small_gpt2_moe()).steps(0, kSteps);
@@ -230,8 +230,8 @@ TEST(GateReport, IsOverAllMicroBatches) {
   EXPECT_EQ(other.steps(0, 1).front().experts.wait(), whole.experts.wait());
   const std::optional<ExpertRow> row = GateReport::row_of(whole.experts);
   ASSERT_TRUE(row);
-  EXPECT_EQ(row->load, whole.experts[0]);
-  EXPECT_EQ(row->entropy, whole.experts[2]);
+  EXPECT_EQ(row->expert_load, whole.experts[0]);
+  EXPECT_EQ(row->gate_entropy, whole.experts[2]);
   EXPECT_FALSE(GateReport::row_of({}));
   testing::SmallGpt dense(one_worker().grid({{"dp", 1}, {"tp", 1}}));
   const Learner model = dense.model();

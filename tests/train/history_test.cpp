@@ -103,6 +103,17 @@ TEST(JsonLines, SayWhatWasMeasured) {
             "\"seconds\": 2}\n");
 }
 
+TEST(JsonLines, SayHowPixelsOverlap) {
+  Row row{1, 0.5, 0.25, 0.001, 2, 100, 1.5};
+  row.overlap = 0.75;
+  EXPECT_THAT(json_lines().of({row}), HasSubstr("\"held_out_loss\": 0.25, \"held_out_iou\": 0.75, "));
+  const TemporaryFolder folder;
+  folder.write("loss.csv", csv_format().of({row}));
+  folder.write("metrics.jsonl", json_lines().of({row}));
+  EXPECT_EQ(read_history(folder.path() / "loss.csv", folder.path() / "metrics.jsonl", 1).rows,
+            std::vector<Row>{row});
+}
+
 /// The CSV does not have it, so a record that goes on takes it from the other file.
 TEST(JsonLines, SayHowExpertsWereChosen) {
   Row row{1, 0.5, 0.25, 0.001, 2, 100, 1.5};

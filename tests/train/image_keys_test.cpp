@@ -48,10 +48,21 @@ TEST(ImageKeys, SpaceIsRefusedWhereItDoesNotFit) {
   EXPECT_ERROR(of_images({"layout.space=[2, 1]", "model.kind=vit"}, 2),
                "shares out the rows and columns of images",
                "model.kind = \"vit\" (on the command line) has no such dims");
+  EXPECT_ERROR(of_images({"layout.space=[1, 2]", "model.kind=vit"}, 2), "shares out the rows and columns");
   EXPECT_ERROR(of_images({"layout.sp=2", "layout.sequence=ring"}, 2), "layout.sequence = \"ring\"",
                "shares out sequences", "has none");
   EXPECT_ERROR(of_images({"layout.recompute=attention"}, 1), "has no attention; set it to \"blocks\"");
   EXPECT_ERROR(of_images({"compute=bf16"}, 1), "compute = \"bf16\"", "has convolutions");
+}
+
+/// Batch norms take the moments of a micro-batch: their number must not follow layout.pp by a default.
+TEST(ImageKeys, StagesOfBatchNormsNeedANumberOfMicroBatches) {
+  EXPECT_ERROR(of_images({"layout.pp=2"}, 2), "layout.pp = 2 (on the command line): model.kind = \"resnet\"",
+               "has batch norms, which take the moments of a micro-batch",
+               "train.micro_batches, and that is not set; set it, such as to 4, twice layout.pp");
+  EXPECT_ERROR(of_images({"layout.pp=2", "train.micro_batches=0"}, 2), "has batch norms");
+  EXPECT_NO_THROW(of_images({"layout.pp=2", "train.micro_batches=4"}, 2));
+  EXPECT_NO_THROW(of_images({"layout.pp=2", "model.kind=vit"}, 2));
 }
 
 TEST(ImageKeys, AreThoseOfTheKind) {
@@ -64,6 +75,37 @@ TEST(ImageKeys, AreThoseOfTheKind) {
   EXPECT_ERROR(of_images({"model.layers=3"}, 1), "model.layers is set on the command line",
                "read only with model.kind = \"gpt2\"", "but model.kind is \"resnet\"");
   EXPECT_ERROR(of_images({"data.task=adder", "data.images="}, 1), "data.images is set");
+}
+
+Config of_pixels(const ImageWords& words, int ranks = 1) {
+  const testing::TemporaryFolder folder;
+  const Config config = load_config(
+      folder.write("cells.toml", "[model]\nkind = \"unet\"\nimage = 16\n[data]\ntask = \"cells\""), words);
+  check_config(config, ranks);
+  return config;
+}
+
+Config of_fields(const ImageWords& words, int ranks = 1) {
+  const testing::TemporaryFolder folder;
+  const Config config = load_config(
+      folder.write("flow.toml", "[model]\nkind = \"fno\"\nimage = 24\n[data]\ntask = \"darcy\""), words);
+  check_config(config, ranks);
+  return config;
+}
+
+TEST(ImageKeys, OfPixelsAndOfFields) {
+  EXPECT_NO_THROW(of_pixels({"layout=space2x2.tp2", "layout.recompute=blocks"}, 8));
+  EXPECT_ERROR(of_pixels({"model.levels=6"}), "model.image = 16", "is no multiple of 32");
+  EXPECT_ERROR(of_pixels({"model.width=1000000"}), "doubled by each level");
+  EXPECT_ERROR(of_pixels({"model.channels=3"}), "images of cells are grey");
+  EXPECT_ERROR(of_pixels({"layout=pp2"}, 2), "layout.pp");
+  EXPECT_ERROR(of_pixels({"model.kind=resnet"}), "data.task = \"cells\"",
+               "does not go with model.kind = \"resnet\"", "set data.task to \"images\"");
+  EXPECT_ERROR(of_pixels({"model.kind=gpt2", "model.image=16"}), "model.image is set");
+  EXPECT_NO_THROW(of_fields({"layout=dp2.space2x1"}, 4));
+  EXPECT_ERROR(of_fields({"model.modes=[4]"}), "model.modes = [4] (on the command line) has 1 numbers");
+  EXPECT_ERROR(of_fields({"model.modes=[4,13]"}), "has more than half of model.image = 24");
+  EXPECT_ERROR(of_fields({"precision=bf16"}), "precision = \"bf16\"", "not computed in half precision");
 }
 
 }  // namespace

@@ -59,11 +59,11 @@ class Pictures : public ::testing::Test {
   /// The numbers of a batch's pictures, and where in each its pixel is.
   static std::map<int, int> seen(const Batch& batch) {
     std::map<int, int> places;
-    const at::Tensor bytes = (batch.inputs * 255).round().to(at::kLong).flatten(1);
+    const at::Tensor bytes = (batch.inputs.whole() * 255).round().to(at::kLong).flatten(1);
     for (std::int64_t row = 0; row < batch.rows(); ++row) {
       const auto place = at::argmax(bytes[row]).item<std::int64_t>();
       const auto number = bytes[row].sum().item<std::int64_t>() - 1;
-      EXPECT_EQ(batch.targets[row].item<std::int64_t>(), number % 5);
+      EXPECT_EQ(batch.targets.whole()[row].item<std::int64_t>(), number % 5);
       places[static_cast<int>(number)] = static_cast<int>(place);
     }
     return places;
@@ -82,8 +82,10 @@ TEST_F(Pictures, EachEpochSeesAllOnceInAnOrderOfItsOwn) {
     EXPECT_EQ(places.size(), static_cast<std::size_t>(kLearnt));
     EXPECT_EQ(places.rbegin()->first, kLearnt - 1);
     for (const auto& [number, place] : places) EXPECT_EQ(place, kSize + 1);
-    orders.push_back(all.inputs);
-    EXPECT_TRUE(task.batch(epoch * kLearnt + 15, kLearnt / 4).inputs.equal(all.inputs.narrow(0, 15, 5)))
+    orders.push_back(all.inputs.whole());
+    EXPECT_TRUE(task.batch(epoch * kLearnt + 15, kLearnt / 4)
+                    .inputs.whole()
+                    .equal(all.inputs.whole().narrow(0, 15, 5)))
         << "a place, not a batch, is drawn";
   }
   EXPECT_FALSE(orders[0].equal(orders[1]));
@@ -96,8 +98,11 @@ TEST_F(Pictures, LabelsAreNumberedAsTheModelHasThem) {
   config.labels = {"3", "0", "4", "1", "2"};
   const ImageTask task(config);
   const at::Tensor number = at::tensor({1, 3, 4, 0, 2}, at::kLong);
-  EXPECT_TRUE(task.batch(0, kLearnt).targets.equal(number.index_select(0, named.batch(0, kLearnt).targets)));
-  EXPECT_TRUE(task.held_out(0, 6).targets.equal(number.index_select(0, named.held_out(0, 6).targets)));
+  EXPECT_TRUE(task.batch(0, kLearnt)
+                  .targets.whole()
+                  .equal(number.index_select(0, named.batch(0, kLearnt).targets.whole())));
+  EXPECT_TRUE(task.held_out(0, 6).targets.whole().equal(
+      number.index_select(0, named.held_out(0, 6).targets.whole())));
   EXPECT_EQ(task.label_names(), config.labels);
 
   config.labels = {"3", "0", "4", "1", "1", "cat"};
@@ -116,7 +121,7 @@ TEST_F(Pictures, HeldOutAreThoseOfTheFolder) {
   const std::map<int, int> places = seen(task.held_out(0, task.held_out()));
   EXPECT_EQ(places.size(), static_cast<std::size_t>(kMeasured));
   EXPECT_EQ(places.begin()->first, kLearnt);
-  EXPECT_TRUE(task.held_out(2, 4).inputs.equal(task.held_out(0, 6).inputs.narrow(0, 2, 2)));
+  EXPECT_TRUE(task.held_out(2, 4).inputs.whole().equal(task.held_out(0, 6).inputs.whole().narrow(0, 2, 2)));
 }
 
 TEST_F(Pictures, AreShiftedAndMirroredByTheirPlaceAlone) {
@@ -130,17 +135,17 @@ TEST_F(Pictures, AreShiftedAndMirroredByTheirPlaceAlone) {
   // Rows 0 to 2, from row 1; columns 0 to 2 from column 1, and 1 to 3 from the mirrored one, 2.
   EXPECT_EQ(places.size(), 12u);
   EXPECT_EQ(*places.rbegin(), 2 * kSize + 3);
-  EXPECT_TRUE(task.batch(30, 10).inputs.equal(ImageTask(config).batch(30, 10).inputs));
-  EXPECT_TRUE(task.batch(35, 5).inputs.equal(task.batch(30, 10).inputs.narrow(0, 5, 5)));
+  EXPECT_TRUE(task.batch(30, 10).inputs.whole().equal(ImageTask(config).batch(30, 10).inputs.whole()));
+  EXPECT_TRUE(task.batch(35, 5).inputs.whole().equal(task.batch(30, 10).inputs.whole().narrow(0, 5, 5)));
   EXPECT_EQ(seen(task.held_out(0, 6)).begin()->second, kSize + 1) << "what is measured is as it is";
 }
 
 TEST_F(Pictures, AreNormalisedByChannel) {
-  const at::Tensor plain = ImageTask(config).batch(0, 3).inputs;
+  const at::Tensor plain = ImageTask(config).batch(0, 3).inputs.whole();
   config.model.channels = 3;
   config.data.mean = "0.25";
   config.data.deviation = "0.5, 0.25,0.125";
-  const at::Tensor inputs = ImageTask(config).batch(0, 3).inputs;
+  const at::Tensor inputs = ImageTask(config).batch(0, 3).inputs.whole();
   ASSERT_EQ(inputs.sizes(), (std::vector<std::int64_t>{3, 3, kSize, kSize}));
   for (int channel = 0; channel < 3; ++channel)
     EXPECT_TRUE(inputs.select(1, channel).equal((plain.select(1, 0) - 0.25) * (2 << channel)));
@@ -181,8 +186,8 @@ TEST_F(Pictures, DamagedOnesAreLeftOutAsIfTheyWereNotThere) {
   EXPECT_EQ(task.digest(), other.digest());
   EXPECT_EQ(task.held_out(), 3);
   const Batch batch = task.batch(0, 15), expected = other.batch(0, 15);
-  EXPECT_TRUE(batch.inputs.equal(expected.inputs));
-  EXPECT_TRUE(batch.targets.equal(expected.targets));
+  EXPECT_TRUE(batch.inputs.whole().equal(expected.inputs.whole()));
+  EXPECT_TRUE(batch.targets.whole().equal(expected.targets.whole()));
   EXPECT_THAT(task.describe(), HasSubstr("of 2 labels: 6 to train on, 3 held out; left out as they cannot be "
                                          "read: 3 to train on, 1 held out, the first \""));
   EXPECT_THAT(task.describe(), HasSubstr("/train/a/4.png\""));
@@ -202,7 +207,7 @@ TEST_F(Pictures, AFileThatIsMendedChangesNoOthersSide) {
   config.data.held_out = 0.3;
   config.data.skip_damaged = true;
   const auto values = [](const Batch& batch) {
-    const at::Tensor found = (batch.inputs.select(1, 0).select(1, 0).select(1, 0) * 255).round();
+    const at::Tensor found = (batch.inputs.whole().select(1, 0).select(1, 0).select(1, 0) * 255).round();
     std::set<int> numbers;
     for (std::int64_t row = 0; row < batch.rows(); ++row) numbers.insert(found[row].item<int>() / 10);
     return numbers;
@@ -221,12 +226,13 @@ TEST_F(Pictures, AFileThatIsMendedChangesNoOthersSide) {
 TEST_F(Pictures, ReportCountsRightLabels) {
   const ImageTask task(config);
   // Of labels 0 1 2 3 4 0 it is right but for the two of 0, which it takes for 1.
-  const Predict model = [](const at::Tensor& inputs) {
+  const Predict model = [](const Rows& rows) {
+    const at::Tensor inputs = rows.whole();
     const at::Tensor number = (inputs * 255).round().to(at::kLong).flatten(1).sum(1) - 1;
     return at::one_hot((number % 5).clamp_min(1), 5).to(at::kFloat);
   };
 
-  const std::vector<std::string> lines = task.report(model, 0);
+  const std::vector<std::string> lines = task.report(model, {});
 
   EXPECT_EQ(lines[0], "held-out images with the right label: 66.67 %  (4 of 6)");
   EXPECT_EQ(lines[1], "of each label:");

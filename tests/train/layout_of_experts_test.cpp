@@ -58,11 +58,21 @@ TEST(LayoutOfExperts, IsCountedAndNamed) {
   EXPECT_EQ(product_of({.dp = 2, .ep = 3}), "layout.dp x layout.ep x layout.sp x layout.tp = 2 x 3 x 1 x 1");
   EXPECT_EQ(job_size({.dp = 2, .tp = 5, .ep = 3, .pp = 2}, 60), 60);
   EXPECT_EQ(job_size({.dp = 2, .tp = 5, .ep = 3, .pp = 2}, 59), std::nullopt);
-  EXPECT_EQ(possible_layouts(6, {.ep = 4}), "on 6 ranks: layout.ep = 6 or 3 or 2 or 1");
+  EXPECT_EQ(possible_layouts(6, {.ep = 4}),
+            "on 6 ranks: layout.ep = 6 or 3 or 2 or 1, times layout.dp and others to make 6");
   EXPECT_EQ(
       possible_layouts(8, {.ep = 2, .pp = 2}),
       "on 8 ranks with layout.pp = 2 and layout.ep = 2: layout.dp = 1, layout.tp = 2, or layout.dp = 2, "
       "layout.tp = 1");
+}
+
+TEST(LayoutOfExperts, IsNamedToAModelThatHasSome) {
+  Config config;
+  config.model.kind = "gpt2_moe";
+  const std::string shared = "layout.tp = 1; or, where workers share the experts out, ";
+  EXPECT_ERROR(check_config(config, 2), shared + "layout.dp = 1, layout.ep = 2, layout.tp = 1");
+  config.layout.pp = 2;
+  EXPECT_ERROR(check_config(config, 6), shared + "layout.dp = 1, layout.ep = 3, layout.tp = 1");
 }
 
 TEST(LayoutOfExperts, IsRefusedWhereThereAreNone) {

@@ -37,7 +37,7 @@ void for_each_layout(const F& f) {
 
 TEST(Predict, IsTheWholeVectorAfterTheLastId) {
   const AdderTask task(SmallGpt::one_digit());
-  const at::Tensor ids = task.batch(0, 3).inputs;
+  const at::Tensor ids = task.batch(0, 3).inputs.whole();
   for_each_layout([&](int dp, int tp) {
     SmallGpt small(dp, tp, /*dropout=*/0.5);
 
@@ -57,7 +57,7 @@ TEST(Predict, IsTheWholeVectorAfterTheLastId) {
 }
 
 TEST(Predict, GathersTheLastRowsLogitsAlone) {
-  const at::Tensor ids = AdderTask(SmallGpt::one_digit()).batch(0, 3).inputs;
+  const at::Tensor ids = AdderTask(SmallGpt::one_digit()).batch(0, 3).inputs.whole();
   for_each_layout([&](int dp, int tp) {
     SmallGpt small(dp, tp);
     Learner model = small.model();
@@ -84,8 +84,8 @@ TEST(HeldOutLoss, IsTheMeanOverAllTargetsThatCount) {
     SmallGpt small(dp, tp, /*dropout=*/0.5);
     double expected = 0;
     for (std::int64_t position = 1; position < 3; ++position) {  // the answer's two digits
-      const at::Tensor logits = predict(small.model(), all.inputs.narrow(1, 0, position + 1));
-      const at::Tensor right = all.targets.select(1, position).unsqueeze(1);
+      const at::Tensor logits = predict(small.model(), all.inputs.whole().narrow(1, 0, position + 1));
+      const at::Tensor right = all.targets.whole().select(1, position).unsqueeze(1);
       expected -= at::log_softmax(logits, 1).gather(1, right).sum().item<double>();
     }
     expected /= static_cast<double>(2 * task.held_out());
@@ -118,10 +118,22 @@ Learner counting(SmallGpt& small, std::vector<std::int64_t>& rows) {
   return model;
 }
 
+/// 7 rows are cut as a batch of a step is.
+TEST(HeldOutLoss, AndPredictionsTakeNoMoreRowsAtOnceThanAMicroBatch) {
+  const AdderTask task(SmallGpt::one_digit());
+  const at::Tensor ids = task.held_out(0, 7).inputs.whole();
+  SmallGpt small(Runtime::size(), 1);
+  std::vector<std::int64_t> rows;
+  const Learner model = counting(small, rows);
+  EXPECT_NEAR(held_out_loss(model, task, 8, 7, nullptr, 3), held_out_loss(small.model(), task, 8, 7), 1e-12);
+  EXPECT_TRUE(at::allclose(predict(model, ids, nullptr, 3), predict(small.model(), ids), 1e-12, 1e-12));
+  EXPECT_EQ(rows, (std::vector<std::int64_t>{3, 2, 2, 1, 3, 2, 2}));
+}
+
 /// Calls of 7 rows are cut into micro-batches, those of 3 into fewer than there are.
 TEST(HeldOutLoss, AndPredictionsAreOneWorkersOnAnyPipeline) {
   const AdderTask task(SmallGpt::one_digit());
-  const at::Tensor ids = task.held_out(0, 7).inputs;
+  const at::Tensor ids = task.held_out(0, 7).inputs.whole();
   const Partition alone = Partition::world().subset({Runtime::rank()}).grid({{"dp", 1}, {"tp", 1}});
   const int p = Runtime::size() == 4 ? 2 : Runtime::size();
   for (const char* name : {"gpipe", "one_f_one_b", "interleaved", "varuna", "zb_v", "pipedream", "ampnet"}) {

@@ -167,6 +167,7 @@ TEST(LoadConfig, BrokenInputIsNamed) {
                "aaa\" (300 bytes): File name too long; name one that can be read");
   EXPECT_ERROR(load("", {"steps"}), "\"steps\" on the command line is no setting", "key=value");
   EXPECT_ERROR(load("", {"=3"}), "is no setting");
+  EXPECT_ERROR(load("", {"my.toml"}), "is no setting; a configuration comes before all settings");
 }
 
 TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
@@ -200,7 +201,7 @@ TEST(CheckConfig, NamesBothSidesOfTheLayout) {
   EXPECT_ERROR(check({"layout.tp=2"}), "1 x 1 x 2 workers", "the job has 1 rank;",
                "on 1 rank: layout.dp = 1, layout.tp = 1");
   EXPECT_ERROR(check({"layout.sp=2"}, 3), "on 3 ranks: layout.dp = 1, layout.sp = 1, layout.tp = 3, or");
-  EXPECT_ERROR(check({"layout.tensor=2d"}, 3), "the job has 3 ranks",
+  EXPECT_ERROR(check({"layout.tensor=2d"}, 3), "the job has 3 ranks; start 1 rank with",
                "on 3 ranks there is no \"2d\", but \"1d\", \"sp\"");
   EXPECT_ERROR(check({"layout.dp=4294967296", "layout.tp=4294967296"}, 4), "4 ranks; start as many with");
 }

@@ -49,8 +49,9 @@ TEST(Progress, TellsHowExpertsWereChosen) {
   std::ostringstream wide, narrow;
   Progress(wide, Screen::log, 1, "token").update(row);
   Progress(narrow, Screen::terminal, 1, "token", Progress::steady_seconds, [] { return 60; }).update(row);
-  EXPECT_EQ(wide.str(),
-            "step 1/1  loss 0.5  load 1.5  dropped 12 %  entropy 1.06  1,234 tokens/s  took 10 s\n");
+  EXPECT_EQ(
+      wide.str(),
+      "step 1/1  loss 0.5  expert_load 1.5  dropped 12 %  gate_entropy 1.06  1,234 tokens/s  took 10 s\n");
   EXPECT_THAT(narrow.str(), HasSubstr("\rstep 1/1  loss 0.5  1,234 tokens/s  took 10 s"));
 }
 

@@ -108,7 +108,7 @@ TEST(SavedConfig, IsOneThatReadsBack) {
 TEST(Results, StepsAndNotesAreNoReport) {
   const TemporaryFolder folder;
   std::ostringstream report, notes;
-  Results results(run_in(folder), "token", report, notes);
+  Results results(run_in(folder), DataUnit(), report, notes);
 
   results.step(row(1));
   results.say("a note");
@@ -125,7 +125,7 @@ TEST(Results, AReportThatCannotBePrintedIsAnErrorOnceAllIsWritten) {
   const TemporaryFolder folder;
   std::ostringstream notes;
   std::ostream nowhere(nullptr);
-  Results results(run_in(folder), "token", nowhere, notes);
+  Results results(run_in(folder), DataUnit(), nowhere, notes);
 
   results.step(row(1));
   results.finish({row(1)}, {"what it can do"}, "the summary\n");
@@ -143,7 +143,7 @@ TEST(Results, ReplaceThoseOfAnEarlierRunWhenAStepHasSucceeded) {
   for (const std::string& file : files) folder.write(file, "earlier");
   std::ostringstream out;
 
-  Results results(run_in(folder), "token", out, out);
+  Results results(run_in(folder), DataUnit(), out, out);
   for (const std::string& file : files) EXPECT_EQ(folder.read(file), "earlier") << file;
   results.step(row(1));
 
@@ -164,7 +164,7 @@ TEST(Results, GoOnWhereTheEarlierRunIsResumed) {
   const TemporaryFolder folder;
   std::ostringstream out;
   for (const std::int64_t from : {0, 3, 3}) {
-    Results results(run_in(folder), "token", out, out);
+    Results results(run_in(folder), DataUnit(), out, out);
     EXPECT_EQ(results.resume(from).size(), static_cast<std::size_t>(from));
     for (std::int64_t step = from + 1; step <= 5; ++step) results.step(row(step));
   }
@@ -178,14 +178,14 @@ TEST(Results, GoOnFromADamagedHistory) {
   const TemporaryFolder folder;
   std::ostringstream out;
   {
-    Results results(run_in(folder), "token", out, out);
+    Results results(run_in(folder), DataUnit(), out, out);
     for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
   }
   const std::string damaged =
       csv_header() + csv_line(row(1)) + "damaged\n" + csv_line(row(1)) + csv_line(row(3));
   for (const char* kept : {"run/loss.csv.kept", "run/loss.csv.kept.2"}) {
     folder.write("run/loss.csv", damaged);
-    Results results(run_in(folder), "token", out, out);
+    Results results(run_in(folder), DataUnit(), out, out);
     EXPECT_EQ(results.resume(3).size(), 3u);
     EXPECT_EQ(folder.read("run/loss.csv"), damaged) << "nothing changes before the first step";
     for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
@@ -204,7 +204,7 @@ TEST(Results, GoOnFromAHistoryThatIsNoFile) {
     const TemporaryFolder folder;
     std::ostringstream out;
     {
-      Results results(run_in(folder), "token", out, out);
+      Results results(run_in(folder), DataUnit(), out, out);
       for (std::int64_t step = 1; step <= 5; ++step) results.step(row(step));
     }
     fs::remove(folder.path() / "run/loss.csv");
@@ -213,7 +213,7 @@ TEST(Results, GoOnFromAHistoryThatIsNoFile) {
     } else {
       ASSERT_EQ(::mkfifo((folder.path() / "run/loss.csv").c_str(), 0600), 0);
     }
-    Results results(run_in(folder), "token", out, out);
+    Results results(run_in(folder), DataUnit(), out, out);
     EXPECT_EQ(results.resume(3).size(), 3u) << "from metrics.jsonl";
     for (std::int64_t step = 4; step <= 5; ++step) results.step(row(step));
     EXPECT_EQ(folder.read("run/loss.csv"), history(5));
@@ -232,8 +232,8 @@ TEST(Results, TellTensorBoardWhenEachStepWasMade) {
   };
   Row late = row(1);
   late.seconds = 5000;
-  Results(run_in(folder), "token", out, out).step(late);
-  Results again(run_in(folder), "token", out, out);
+  Results(run_in(folder), DataUnit(), out, out).step(late);
+  Results again(run_in(folder), DataUnit(), out, out);
   again.resume(1);
   late.step = 2;
   again.step(late);
@@ -243,9 +243,9 @@ TEST(Results, TellTensorBoardWhenEachStepWasMade) {
 TEST(Results, RefuseAFolderInWhichAnotherJobWrites) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  const Results results(run_in(folder), "token", out, out);
+  const Results results(run_in(folder), DataUnit(), out, out);
 
-  EXPECT_ERROR(Results(run_in(folder), "token", out, out), "run\" is in use by another job");
+  EXPECT_ERROR(Results(run_in(folder), DataUnit(), out, out), "run\" is in use by another job");
 }
 
 TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
@@ -256,7 +256,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
   config.data.text = "some/../data.md";
   config.output.folder = fs::relative(config.output.folder).string();
 
-  Results(config, "token", out, out).step(row(1));
+  Results(config, DataUnit(), out, out).step(row(1));
   const Config written = load_config(folder.path() / "run" / "config.toml", {});
 
   EXPECT_EQ(written.data.text, (fs::current_path() / "data.md").string());
@@ -264,7 +264,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 
   config.data.task = "tokens";
   config.data.tokens = "a=3,some/../b=1";
-  Results(config, "token", out, out).step(row(1));
+  Results(config, DataUnit(), out, out).step(row(1));
   const std::string here = fs::current_path().string();
   EXPECT_EQ(load_config(folder.path() / "run" / "config.toml", {}).data.tokens,
             here + "/a=3," + here + "/b=1");
@@ -273,7 +273,7 @@ TEST(Results, AreKeptAsAConfigurationThatTrainsTheSameFromAnywhere) {
 TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), "token", out, out);
+  Results results(run_in(folder), DataUnit(), out, out);
   results.step(row(1));
   const FullDisk full(100);
 
@@ -286,7 +286,7 @@ TEST(Results, OnAFullDiskTheReportIsPrintedFirst) {
 TEST(Results, OnADiskThatIsFullForAWhileTrainingGoesOn) {
   const TemporaryFolder folder;
   std::ostringstream out;
-  Results results(run_in(folder), "token", out, out);
+  Results results(run_in(folder), DataUnit(), out, out);
   std::vector<Row> rows;
   for (std::int64_t step = 1; step <= 9; ++step) {
     rows.push_back(row(step));
@@ -308,7 +308,7 @@ TEST(Results, OnAFullDiskARunDoesNotBegin) {
   const TemporaryFolder folder;
   folder.write("run/report.txt", "earlier");
   std::ostringstream out;
-  Results results(run_in(folder), "token", out, out);
+  Results results(run_in(folder), DataUnit(), out, out);
   const FullDisk full(10);
 
   EXPECT_ERROR(results.step(row(1)), "cannot write", "File too large");

@@ -67,9 +67,10 @@ TEST_F(Tokens, ComeInTheSameOrderHoweverTheyAreCutIntoSteps) {
   for (std::int64_t step = 0; step < 60; ++step) {
     const Batch two = mixed.batch(step / 2 * 2, 2);
     const Batch one = mixed.batch(step, 1);
-    ASSERT_EQ(row_of(one.inputs, 0), row_of(two.inputs, step % 2)) << "the place is one number";
-    ASSERT_EQ(row_of(one.targets, 0), row_of(two.targets, step % 2));
-    const auto ids = row_of(one.inputs, 0), targets = row_of(one.targets, 0);
+    ASSERT_EQ(row_of(one.inputs.whole(), 0), row_of(two.inputs.whole(), step % 2))
+        << "the place is one number";
+    ASSERT_EQ(row_of(one.targets.whole(), 0), row_of(two.targets.whole(), step % 2));
+    const auto ids = row_of(one.inputs.whole(), 0), targets = row_of(one.targets.whole(), 0);
     for (std::size_t i = 0; i + 1 < ids.size(); ++i) ASSERT_EQ(targets[i], ids[i + 1]);
     // Numbers go by the alphabet: "!" is 0, "0" is 15, and "a" 64. No sequence is of ends alone.
     digits += std::any_of(ids.begin(), ids.end(), [](std::int64_t id) { return id >= 15 && id < 25; });
@@ -96,12 +97,13 @@ TEST_F(Tokens, AreHeldOutInAFixedOrder) {
   const TokenTask single = task(path("letters"));
 
   const Batch all = packed.held_out(0, packed.held_out()), some = packed.held_out(5, 9);
-  for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(row_of(some.inputs, i), row_of(all.inputs, 5 + i));
-  EXPECT_NEAR(static_cast<double>(all.inputs.numel()), 0.2 * 900 * 9, 100);
+  for (std::int64_t i = 0; i < 4; ++i)
+    EXPECT_EQ(row_of(some.inputs.whole(), i), row_of(all.inputs.whole(), 5 + i));
+  EXPECT_NEAR(static_cast<double>(all.inputs.whole().numel()), 0.2 * 900 * 9, 100);
   EXPECT_NE(packed.held_out(), single.held_out());
   const Batch filled = single.held_out(0, single.held_out());
   for (std::int64_t row = 0; row < single.held_out(); ++row) {
-    const auto ids = row_of(filled.inputs, row), targets = row_of(filled.targets, row);
+    const auto ids = row_of(filled.inputs.whole(), row), targets = row_of(filled.targets.whole(), row);
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (targets[i] < 0) {
         ASSERT_EQ(targets[i], -1);
@@ -116,14 +118,15 @@ TEST_F(Tokens, AreHeldOutInAFixedOrder) {
 TEST_F(Tokens, AreReportedAsPerplexityAndText) {
   const TokenTask letters = task(path("letters"));
   // Of a model with more rows than there are tokens, as GPT-J has.
-  const Predict always_b = [&](const at::Tensor& ids) {
+  const Predict always_b = [&](const Rows& rows) {
+    const at::Tensor ids = rows.whole();
     const at::Tensor logits = at::full({ids.size(0), 264}, -1e9);
     logits.select(1, 65).fill_(0);
     logits.select(1, 260).fill_(9);
     return logits;
   };
 
-  const std::vector<std::string> lines = letters.report(always_b, 2 * std::numbers::ln2);
+  const std::vector<std::string> lines = letters.report(always_b, {2 * std::numbers::ln2});
 
   ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0], "held-out perplexity: 4.0000 (2.0000 bits per token)");

@@ -42,7 +42,7 @@ at::Tensor middle(const at::Tensor& images, std::int64_t dim, std::int64_t size)
 }
 
 /// In integers, by weights that add up to 2¹⁶: three equal channels become exactly that one.
-at::Tensor in_grey(const at::Tensor& images) {
+at::Tensor with_one_channel(const at::Tensor& images) {
   const at::Tensor wide = images.to(at::kInt);
   const at::Tensor sum = wide.narrow(1, 0, 1).mul(19595).add(wide.narrow(1, 1, 1).mul(38470));
   return sum.add(wide.narrow(1, 2, 1).mul(7471)).add(1 << 15).bitwise_right_shift(16).to(at::kByte);
@@ -54,7 +54,7 @@ at::Tensor to_form(const at::Tensor& images, const ImageForm& form) {
   const std::int64_t channels = images.size(1);
   RIESZ_CHECK((channels == 1 || channels == 3) && (form.channels == 1 || form.channels == 3), "images of ",
               channels, " channels cannot have ", form.channels, "; there are 1 and 3");
-  at::Tensor formed = channels > form.channels ? in_grey(images) : images;
+  at::Tensor formed = channels > form.channels ? with_one_channel(images) : images;
   formed = middle(middle(resized(formed, form), 2, form.size), 3, form.size);
   return formed.expand({-1, form.channels, -1, -1}).contiguous();
 }

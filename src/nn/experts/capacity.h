@@ -13,15 +13,17 @@
 
 namespace riesz::detail {
 
-// Each drops from `choices`, this worker's, what exceeds the capacity of an expert, counted over all workers
-// that shard tokens: it becomes −1. The result has the counts of choices kept by worker, in the order of
-// `TokenRuns::ranks`. Without gradient, in program order; collective over these workers.
+// Both set to −1 the choices of this worker that exceed an expert's capacity. Capacity is counted over all
+// workers that shard tokens. The result has, by worker in the order of `TokenRuns::ranks`, the counts of the
+// choices that are kept. Without gradient, in program order; collective over these workers.
 
-/// Keeps first choices before second ones, and of these the tokens of the lowest numbers.
+/// Keeps first choices before second ones, then tokens of lower numbers before others. Sends each other
+/// worker `tokens.most()`·k·E counts.
 RowCounts drop_by_position(const Partition& partition, const TokenRuns& tokens, std::int64_t experts,
                            std::int64_t capacity, Choices& choices);
 
-/// Keeps the greatest of `scores` (…, k), those of the choices; of equal ones the token of the lower number.
+/// Keeps the choices with the greatest `scores` (…, k); among equal ones the token of the lower number.
+/// Gathers all workers' scores and choices.
 RowCounts drop_by_probability(const TokenRuns& tokens, std::int64_t experts, std::int64_t capacity,
                               const Vector& scores, Choices& choices);
 

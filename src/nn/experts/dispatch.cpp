@@ -171,10 +171,10 @@ Dispatch dispatch(const Space& X, const std::string& axis, const ExpertParts& ex
   Counts rows;
   Operator tokens = selected_and_routed(
       X, axis, experts, detail::selected_rows(n, all.tokens, all.order, device), of_parts, &rows);
-  Operator gates = selected_and_routed(of_choices(X, axis, choices.k), axis, experts,
-                                       detail::selected_rows(n * choices.k, all.choices, all.order, device),
-                                       of_parts, nullptr);
-  return {std::move(tokens), std::move(gates), std::move(rows)};
+  Operator gate_values = selected_and_routed(
+      of_choices(X, axis, choices.k), axis, experts,
+      detail::selected_rows(n * choices.k, all.choices, all.order, device), of_parts, nullptr);
+  return {std::move(tokens), std::move(gate_values), std::move(rows)};
 }
 
 }  // namespace riesz

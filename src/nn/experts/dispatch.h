@@ -14,8 +14,7 @@
 
 namespace riesz {
 
-/// The choices of this worker's tokens: which k experts each goes to, and −1 in place of one that is dropped.
-/// The same expert is chosen once by a token.
+/// The choices of this worker's tokens: the k experts of each, all different. A dropped choice is −1.
 struct Choices {
   std::vector<std::int64_t> experts;  ///< token by token
   std::int64_t k = 1;                 ///< choices of a token
@@ -34,21 +33,21 @@ Choices choices_of(const at::Tensor& chosen, std::int64_t experts);
 ///     y = D x       by part of an expert: a copy of each token that chose the expert
 ///     x = D* y      by token: the sum of its copies
 ///
-/// So combining the experts' results, weighted by the gates g, is D* (g y). The rows of y lie by this
-/// worker's parts in turn, and in each by worker of the axis in rank order, then by token and choice.
+/// So a mixture with gate values g and experts F is D* (g F(D x)). Rows of y are sorted by part, then by
+/// sending worker in rank order, then by token and choice.
 struct Dispatch {
   Operator tokens;                 ///< D: X → Y
-  Operator gates;                  ///< the same of a number a choice, flat: (N·k) → the rows of Y
+  Operator gate_values;            ///< the same map for one number per choice: (N·k) → rows of Y
   std::vector<std::int64_t> rows;  ///< of y: how many each of this worker's parts has, in their order
 };
 
 /// The dispatch of these choices. X is (N, …), sharded on dim 0 by `axis` alone. `counts` has the counts of
 /// all workers of the axis (`Choices::counts`), where they are known already.
 ///
-/// Collective over the fibres of the axis: each worker sends the others the counts of its experts, in one
-/// exchange (`all_row_counts`); nothing where `counts` are given. Then `tokens` moves each row for a part on
-/// another worker, in one message to each worker that gets any, whatever k is. Backward moves the same rows
-/// without another exchange of counts.
+/// Collective over the fibres of the axis. Each worker sends every other one the counts of its choices, in
+/// one exchange (`all_row_counts`). With `counts` given it sends nothing. Then `tokens` moves each row for a
+/// part on another worker, in one message to each worker that gets any, whatever k is. Backward moves the
+/// same rows, and exchanges no counts.
 /// @throws Error naming the numbers unless the choices are of X's tokens and of these experts.
 Dispatch dispatch(const Space& X, const std::string& axis, const ExpertParts& experts, const Choices& choices,
                   at::Device device = at::kCPU);

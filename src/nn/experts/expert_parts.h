@@ -9,10 +9,10 @@
 
 namespace riesz {
 
-/// Experts over the workers of one axis. Up to as many workers as experts hold whole ones, balanced: 3
-/// experts on 2 workers are 2 and 1. Where there are more workers, several share an expert: its inner width
-/// is split over them, as in tensor parallelism. So 2 experts on 5 workers are cut in 3 parts and in 2. A
-/// part is an expert, or what one of the workers that share it holds of it. Local; the same on all workers.
+/// Experts over the workers of one axis. With no more workers than experts, each worker holds whole experts:
+/// 3 experts on 2 workers are 2 and 1. With more, several workers share one. Each has a part of its inner
+/// width, as in tensor parallelism: 2 experts on 5 workers are cut into 3 parts and 2. A *part* is a whole
+/// expert, or what one of the workers that share it holds. Local; the same on all workers.
 class ExpertParts {
  public:
   struct Part {
@@ -31,9 +31,9 @@ class ExpertParts {
   const std::vector<Part>& parts() const { return parts_; }
   /// The numbers of an expert's parts.
   Interval parts_of(std::int64_t expert) const;
-  /// Which parts each worker holds, one where workers share experts.
+  /// Which parts each worker holds. It is one part where workers share experts.
   const Split& split() const { return split_; }
-  /// How the inner width of an expert is split over the workers, of which most hold nothing.
+  /// How an expert's inner width is split over all workers. A worker without a part of it has width 0.
   Split inner_of(std::int64_t expert) const;
 
  private:

@@ -9,26 +9,26 @@
 
 namespace riesz {
 
-/// How many rows of tokens a worker sends, gets and computes with in a call of its experts. Which ones they
-/// are is known only then, so a plan has these: what is expected, and the most there can be.
+/// How many rows a worker sends, gets and computes in one call of its experts. A row is a token for one part
+/// of an expert. The numbers are known only in the call, so a plan has the expected ones and the most.
 struct ExpertRows {
-  double sent = 0;      ///< to experts on other workers of the axis; as many results come back
-  double received = 0;  ///< from other workers
-  double computed = 0;  ///< of all workers' tokens, by this worker's experts
+  double sent = 0;      ///< to other workers of the axis; as many results come back
+  double received = 0;  ///< from other workers; as many results go back
+  double computed = 0;  ///< by this worker's experts, for the tokens of all workers
 };
 
-/// The rows of a worker of the axis of experts, in expectation where a gate chooses each expert equally
-/// often. `tokens`: of each worker; each has k choices. An expert that several workers share gets a row on
-/// each. With P parts, p of them here, and n tokens of N here,
+/// The expected rows of a worker of the axis, where a gate chooses each expert equally often. `tokens` has
+/// the number of tokens of each worker, and each token has k choices. An expert that several workers share
+/// gets a row on each. With P parts, p of them here, and N tokens, n of them here,
 ///
 ///     sent = n·k/E·(P − p)    received = (N − n)·k/E·p    computed = N·k/E·p
 ///
-/// Pure. @pre as many tokens as the experts have workers
+/// Pure. @pre `tokens` has one entry for each worker
 ExpertRows expected_rows(const ExpertParts& experts, const std::vector<double>& tokens, int worker,
                          std::int64_t k);
 
-/// The same at the most: each token chooses the k experts whose rows go farthest, or those of this worker.
-/// Not all numbers are reached at once.
+/// The most rows. Sent: each token chooses the k experts with the most parts on other workers. Received and
+/// computed: it chooses experts of this worker, up to k. Each maximum holds alone.
 ExpertRows most_rows(const ExpertParts& experts, const std::vector<double>& tokens, int worker,
                      std::int64_t k);
 

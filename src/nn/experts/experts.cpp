@@ -188,7 +188,7 @@ Space Experts::as_read(Space W) const {
   return W;
 }
 
-Space Experts::gates_space(std::int64_t last) const {
+Space Experts::gate_space(std::int64_t last) const {
   std::vector<std::int64_t> shape = tokens_.shape();
   shape.back() = last;
   Space G = tokens_.with_shape(shape);
@@ -209,21 +209,22 @@ Vector Experts::run(const Vector& x, const Routing& routing,
   const Space G = [&] {
     std::vector<std::int64_t> shape = T.shape();
     shape.back() = routing.choices.k;
-    return gates_space(routing.choices.k).with_shape(shape);
+    return gate_space(routing.choices.k).with_shape(shape);
   }();
-  RIESZ_CHECK(routing.gates.space() == G, "Experts ", path(), " take gates of their tokens in\n  ",
-              to_string(G), "\nnot in\n  ", to_string(routing.gates.space()),
-              "\nbring the logits to gates_space(experts) before the gate (to_space)");
+  RIESZ_CHECK(routing.gate_values.space() == G, "Experts ", path(),
+              " take gate values of their tokens in\n  ", to_string(G), "\nnot in\n  ",
+              to_string(routing.gate_values.space()),
+              "\nbring the logits to gate_space(experts) before the gate (to_space)");
   const at::ScalarType type = options_.compute_type.value_or(x.local().scalar_type());
   const Vector own = to_space(Vector(x.space(), x.local().to(type), x.is_constant()), T);
   Space copies = G;
   for (const std::string& axis : places_.inner) copies = copies.copied(axis);
-  const Vector gates = to_space(routing.gates, copies);
+  const Vector gate_values = to_space(routing.gate_values, copies);
   const Partition& mesh = T.partition();
-  const bool constant = own.is_constant() && gates.is_constant() && !weights_.trained();
+  const bool constant = own.is_constant() && gate_values.is_constant() && !weights_.trained();
   if (!mesh.active()) {
     // What comes back to it goes to all that y depends on there.
-    std::vector<at::Tensor> inputs{own.local(), gates.local()};
+    std::vector<at::Tensor> inputs{own.local(), gate_values.local()};
     for (const std::vector<Parameter>* each : weights_.all())
       for (const Parameter& weight : *each) inputs.push_back(weight.value().local());
     const Vector y = detail::elsewhere(x.space(), inputs, constant);
@@ -241,16 +242,17 @@ Vector Experts::run(const Vector& x, const Routing& routing,
   const Dispatch d = known.empty() ? dispatch(X, axis_, parts_, routing.choices, device)
                                    : dispatch(X, axis_, parts_, routing.choices, known, device);
   const Vector flat(X, own.local().reshape({-1, width}), own.is_constant());
-  const Vector of_choices(d.gates.domain(), gates.local().reshape({-1}), gates.is_constant());
+  const Vector of_choices(d.gate_values.domain(), gate_values.local().reshape({-1}),
+                          gate_values.is_constant());
   std::vector<Vector> there;
   std::optional<Vector> other;
   if (beside == nullptr) {
-    there = together({d.tokens, d.gates}, {flat, of_choices});
+    there = together({d.tokens, d.gate_values}, {flat, of_choices});
   } else {
     Pending coming = d.tokens.start(flat);
-    const Vector their_gates = d.gates(of_choices);
+    const Vector their_gate_values = d.gate_values(of_choices);
     other = (*beside)(x);
-    there = {coming.wait(), their_gates};
+    there = {coming.wait(), their_gate_values};
   }
   const Operator combine = adjoint(d.tokens);
   const Vector z(combine.domain(), computed(there[0].local(), there[1].local(), d.rows), constant);
@@ -301,7 +303,7 @@ at::Tensor Experts::product(const at::Tensor& rows, const std::vector<Parameter>
   return biases.empty() ? y : with_rows_added(y, held(biases, type), first_column, counts);
 }
 
-at::Tensor Experts::computed(const at::Tensor& rows, const at::Tensor& gates,
+at::Tensor Experts::computed(const at::Tensor& rows, const at::Tensor& gate_values,
                              const std::vector<std::int64_t>& counts) {
   const Partition& mesh = tokens_.partition();
   const at::Tensor up = product(rows, weights_.up, weights_.up_bias, 0, counts);
@@ -311,7 +313,7 @@ at::Tensor Experts::computed(const at::Tensor& rows, const at::Tensor& gates,
                      : activate(a, alone(mesh, up));
   const std::int64_t first = weights_.down_bias.empty() ? 0 : first_column_of_bias();
   const at::Tensor out = product(inner.local(), weights_.down, weights_.down_bias, first, counts);
-  return out.mul(gates.unsqueeze(1).to(rows.scalar_type()));
+  return out.mul(gate_values.unsqueeze(1).to(rows.scalar_type()));
 }
 
 std::int64_t Experts::first_column_of_bias() const {

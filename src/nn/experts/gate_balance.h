@@ -10,16 +10,17 @@
 namespace riesz {
 
 /// The balance of all gates of a model together, as Hugging Face's Mixtral and Qwen2-MoE have it. Over the
-/// tokens of all L layers, with experts 1 … E,
+/// tokens of all gates, with experts 0 … E − 1,
 ///
 ///     loss = E·Σ m·f        m: the mean probability of an expert; f: the share of tokens that chose it
 ///
-/// where f counts each of a token's k choices. It is not the sum of a loss for each layer. A model sums what
-/// its gates find (`GateOptions::Balance::over_gates`), from block to block beside the stream:
+/// where f counts each of a token's k choices, so Σ f = k. It is not the sum of a loss for each gate. A model
+/// sums what its gates find (`GateOptions::Balance::over_gates`), and carries it with the stream from block
+/// to block:
 ///
 ///     GateBalance balance = GateBalance::none(experts, x);
 ///     balance = balance + gate(logits);                           // in each block
-///     const Vector loss = balance.loss(layers, k);
+///     const Vector loss = balance.loss(gates, k);
 ///
 /// Local: the gates have summed over workers.
 struct GateBalance {

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/logsumexp.h>
+#include <ATen/ops/softplus.h>
 #include <ATen/ops/special_entr.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
@@ -50,6 +51,26 @@ at::Tensor greatest(const at::Tensor& rows, std::int64_t k) {
     left.scatter_(1, numbers.back(), -std::numeric_limits<double>::infinity());
   }
   return at::cat(numbers, 1);
+}
+
+/// s_j / Σ s over the choices kept, from the logits of a token's choices: the softmax of log s. So a choice
+/// that is left alone has a gradient of exactly 0. A quotient's gradient is a difference of two terms, and
+/// Adam makes whole steps of its rounding. Choices that are not kept get any finite value.
+at::Tensor shares(GateOptions::Score score, const at::Tensor& logits, const at::Tensor& kept) {
+  constexpr double kExact = 50;  // above it, log(1 + exp(x)) is x in fp64
+  at::Tensor logs =
+      score == GateOptions::Score::softmax ? logits : at::softplus(logits.neg(), 1, kExact).neg();
+  if (kept.defined()) logs = logs.masked_fill(kept.logical_not(), std::numeric_limits<float>::lowest());
+  return logs.softmax(1);
+}
+
+/// The gates of the chosen experts, 0 of a choice that is not kept. `kept` is undefined where all are.
+at::Tensor gates_of(const GateOptions& o, const at::Tensor& logits, const at::Tensor& scores,
+                    const at::Tensor& chosen, const at::Tensor& kept) {
+  at::Tensor gates =
+      o.renormalise ? shares(o.score, logits.gather(1, chosen), kept) : scores.gather(1, chosen);
+  if (kept.defined()) gates = gates.mul(kept.to(gates.scalar_type()));
+  return o.scale == 1 ? gates : gates.mul(o.scale);
 }
 
 std::int64_t capacity_of(const GateOptions& o, std::int64_t tokens, std::int64_t experts) {
@@ -210,22 +231,21 @@ Routing TopKGate::forward(const Vector& logits) {
     check_alike(concat("the choice of experts of gate ", path()), G, chosen.view(G.local_shape()));
   const Choices before = choices_of(chosen, experts_);
   Choices choices = before;
-  RowCounts kept;
-  at::Tensor gates = scores.gather(1, chosen);
+  RowCounts counts;
   const bool drops = options_.drop != Drop::none && (options_.drops_always || is_training());
   if (drops) {
     const at::NoGradGuard no_gradient;
     const std::int64_t capacity = capacity_of(options_, tokens.tokens, experts_);
-    kept = options_.drop == Drop::position
-               ? detail::drop_by_position(L.partition(), tokens, experts_, capacity, choices)
-               : detail::drop_by_probability(tokens, experts_, capacity,
-                                             Vector(G, gates.detach().view(G.local_shape()), true), choices);
+    counts = options_.drop == Drop::position
+                 ? detail::drop_by_position(L.partition(), tokens, experts_, capacity, choices)
+                 : detail::drop_by_probability(
+                       tokens, experts_, capacity,
+                       Vector(G, scores.gather(1, chosen).view(G.local_shape()), true), choices);
   }
-  if (drops)
-    gates = gates.mul(at::tensor(choices.experts, at::kLong).ge(0).view(gates.sizes()).to(gates.options()));
-  if (options_.renormalise)
-    gates = gates.div(gates.sum(1, true).clamp_min(std::numeric_limits<float>::min()));
-  if (options_.scale != 1) gates = gates.mul(options_.scale);
+  const at::Tensor kept =
+      drops ? at::tensor(choices.experts, at::kLong).ge(0).view(chosen.sizes()).to(chosen.device())
+            : at::Tensor();
+  const at::Tensor gates = gates_of(options_, rows, scores, chosen, kept);
 
   const at::Tensor probabilities = softmax ? scores : scores.div(scores.sum(1, true));
   const Sums sums = [&] {
@@ -251,10 +271,10 @@ Routing TopKGate::forward(const Vector& logits) {
                   {by_expert, statistics.load.to(type), true},
                   statistics,
                   {}};
-  if (!kept.empty()) {
+  if (!counts.empty()) {
     routing.counts.resize(static_cast<std::size_t>(L.partition().size()));
-    for (std::size_t i = 0; i < kept.size(); ++i)
-      routing.counts[static_cast<std::size_t>(tokens.ranks[i])] = std::move(kept[i]);
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      routing.counts[static_cast<std::size_t>(tokens.ranks[i])] = std::move(counts[i]);
   }
   return routing;
 }

@@ -11,22 +11,13 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/nn/context.h"
 #include "riesz/nn/spatial/channel_bias.h"
 #include "riesz/nn/spatial/image_norm.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
-#include "riesz/nn/vectors/to_space.h"
 
 namespace riesz {
 namespace {
-
-bool is_training(const std::string& whose) {
-  RIESZ_CHECK(ContextScope::current() != nullptr, whose,
-              " is called in no context, so it cannot know whether to take the moments of its batch; say "
-              "const ContextScope scope({.training = ...}) around the model's call");
-  return ContextScope::current()->training;
-}
 
 std::vector<int> all_but_channels(const Space& X) {
   std::vector<int> dims = detail::dims_of_space(X);
@@ -50,7 +41,7 @@ BatchNorm::BatchNorm(OwnerAndName place, const Space& X, const BatchNormOptions&
   set_domain(X), set_range(X);
 }
 
-void BatchNorm::track(const Vector& mean, const Vector& variance, double unbiased) {
+void BatchNorm::track(const Vector& mean, const Vector& variance, std::int64_t elements) {
   const at::NoGradGuard no_gradient;
   const Vector before = batches_->get();
   const bool here = before.space().partition().active();
@@ -58,31 +49,18 @@ void BatchNorm::track(const Vector& mean, const Vector& variance, double unbiase
   batches_->set(Vector(before.space(), count));
   const at::Tensor share = options_.momentum ? at::full_like(count, *options_.momentum, at::kDouble)
                                              : count.to(at::kDouble).reciprocal();
-  move_towards(*mean_, mean, share, 1);
-  move_towards(*variance_, variance, share, unbiased);
-}
-
-void BatchNorm::move_towards(Parameter& running, const Vector& now, const at::Tensor& share,
-                             double factor) const {
-  const Vector there = to_space(now, running.space()), before = running.get();
-  if (!running.space().partition().active()) return;
-  const at::Tensor& old = before.local();
-  // Rounded once: in half types the two weights would not add up to 1.
-  const at::Tensor moment = there.local().to(at::kDouble).mul(factor);
-  const at::Tensor blend = old.to(at::kDouble).mul(share.neg().add(1)).add(moment.mul(share));
-  running.set(Vector(running.space(), blend.to(old.scalar_type())));
+  const auto n = static_cast<double>(elements);
+  detail::move_towards(*mean_, mean, 1, share);
+  detail::move_towards(*variance_, variance, n / (n - 1), share);
 }
 
 Vector BatchNorm::forward(const Vector& x) {
-  const bool training = is_training(named_);
+  const bool training = detail::takes_moments(named_);
+  if (!training && mean_)
+    return detail::by_running_moments(x, *mean_, *variance_, options_.epsilon, weight_, bias_);
   const Space& X = x.space();
   const std::string letters = detail::image_letters(X);
   const Vector full = detail::in_full(x);
-  if (!training && mean_) {
-    const Vector d = sub(full, letters, detail::in_full(mean_->value()), "c");
-    return cast(detail::scaled(d, detail::in_full(variance_->value()), "c", options_.epsilon, weight_, bias_),
-                x.local().scalar_type());
-  }
   const std::vector<int> over = all_but_channels(X);
   const std::int64_t n = X.numel() / std::max<std::int64_t>(1, X.shape()[1]);
   RIESZ_CHECK(n > 1, named_, ": a channel has ", n, " elements in ", to_string(X),
@@ -90,9 +68,7 @@ Vector BatchNorm::forward(const Vector& x) {
   const Vector m = mean(full, over, {.all_reduce = true});
   const Vector d = sub(full, letters, m, "c");
   const Vector v = mean(square(d), over, {.all_reduce = true});
-  if (training && mean_ && PhaseScope::current() != Phase::recompute) {
-    track(m, v, static_cast<double>(n) / static_cast<double>(n - 1));
-  }
+  if (training && mean_ && PhaseScope::current() != Phase::recompute) track(m, v, n);
   return cast(detail::scaled(d, v, "c", options_.epsilon, weight_, bias_), x.local().scalar_type());
 }
 

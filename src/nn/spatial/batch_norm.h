@@ -19,19 +19,19 @@ namespace riesz {
 
 struct BatchNormOptions {
   double epsilon = 1e-5;
-  /// The new moments' share in the running ones. Without a number these are the means of all batches so far.
+  /// Share of the new moments in the running ones. std::nullopt: the means of all batches so far.
   std::optional<double> momentum = 0.1;
   bool affine = true;         ///< are there weight and bias?
-  bool running_stats = true;  ///< else evaluation too takes the moments of its batch
+  bool running_stats = true;  ///< false: evaluation too uses the moments of its batch
 };
 
 /// y = (x − mean)/√(variance + ε)·weight + bias for each channel (Ioffe and Szegedy, 1502.03167). In training
 /// (`Context::training`) the moments are those of the call's batch, over all workers. Then the running
-/// moments go by `momentum` towards them, the variance unbiased, by n/(n − 1), as torch's. Else the running
-/// moments are taken. These are parameters that are not trained: running_mean and running_var, and
-/// num_batches_tracked, an integer that counts the batches. So they are in checkpoints under torch's names. A
-/// region that runs again in backward leaves them alone. Cost in training, where axes shard
-/// batch or space: two AllReduces of an element a channel, and three in backward.
+/// moments move towards them by `momentum`. The running variance is unbiased, times n/(n − 1), as torch's.
+/// Outside of training the running moments are used. They are parameters that are not trained: running_mean,
+/// running_var, and num_batches_tracked, an integer that counts the batches. So they are in checkpoints under
+/// torch's names. A region that runs again in backward does not move them. Cost in training, where axes shard
+/// batch or space: two AllReduces of one element per channel, and three in backward.
 class BatchNorm : public Layer<BatchNorm> {
  public:
   BatchNorm(OwnerAndName place, const Space& X, const BatchNormOptions& options = {});
@@ -42,18 +42,17 @@ class BatchNorm : public Layer<BatchNorm> {
   std::string describe() const override;
 
  private:
-  void track(const Vector& mean, const Vector& variance, double unbiased);
-  void move_towards(Parameter& running, const Vector& now, const at::Tensor& share, double factor) const;
+  void track(const Vector& mean, const Vector& variance, std::int64_t elements);
 
   std::string named_;  // in errors
   BatchNormOptions options_;
   std::optional<Parameter> weight_, bias_, mean_, variance_, batches_;
 };
 
-/// The same for each image and each of `groups` runs of channels (Wu and He, 1803.08494): no moments are
-/// kept. Cost: where axes shard channels or space, two AllReduces of an element an image and group, and two
-/// in backward. Where axes shard batch or space, two more in backward, of an element a channel, for the
-/// gradients of weight and bias.
+/// The same for each image and each of `groups` runs of channels (Wu and He, 1803.08494). It keeps no running
+/// moments. Cost, where axes shard channels or space: two AllReduces of one element per image and group, and
+/// two in backward. Where axes shard batch or space, two more in backward, of one element per channel, for
+/// the gradients of weight and bias.
 class GroupNorm : public Layer<GroupNorm> {
  public:
   /// @throws Error also unless the groups divide the channels.
@@ -72,20 +71,33 @@ class GroupNorm : public Layer<GroupNorm> {
   std::optional<Parameter> weight_, bias_;
 };
 
-/// The same for each image and channel (Ulyanov et al., 1607.08022), with moments of the call alone.
-/// A call @throws Error where a channel of an image has one element.
+struct InstanceNormOptions {
+  double epsilon = 1e-5;
+  double momentum = 0.1;       ///< the new moments' share in the running ones
+  bool affine = false;         ///< are there weight and bias?
+  bool running_stats = false;  ///< else evaluation too takes the moments of each image
+};
+
+/// The same for each image and channel (Ulyanov et al., 1607.08022). With running moments, training moves
+/// them by `momentum` towards the means over images of the images' moments, and evaluation takes them.
+/// They have BatchNorm's names; num_batches_tracked stays 0, as torch's. Cost: that of GroupNorm. In
+/// training, running moments add two AllReduces of an element a channel where axes shard the batch.
+/// A call @throws Error where it takes moments and a channel of an image has one element; or without a
+/// context where there are running moments.
 class InstanceNorm : public Layer<InstanceNorm> {
  public:
-  InstanceNorm(OwnerAndName place, const Space& X, double epsilon = 1e-5, bool affine = false);
+  InstanceNorm(OwnerAndName place, const Space& X, const InstanceNormOptions& options = {});
 
   Vector forward(const Vector& x);
 
   std::string describe() const override;
 
  private:
+  void track(const Vector& mean, const Vector& variance, std::int64_t elements);
+
   std::string named_;  // in errors
-  double epsilon_;
-  std::optional<Parameter> weight_, bias_;
+  InstanceNormOptions options_;
+  std::optional<Parameter> weight_, bias_, mean_, variance_;
 };
 
 }  // namespace riesz

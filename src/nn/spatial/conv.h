@@ -20,8 +20,9 @@ struct ConvOptions {
   std::optional<Initial> initial = std::nullopt;
 };
 
-/// Where the weight of a convolution of this kernel lies unless said otherwise: its channels as those of y,
-/// then of x, where an axis shards them; Replicated on all other axes. With groups the channels in are whole.
+/// The default space of a convolution's weight. An axis that shards y's channels shards the channels out, and
+/// one that shards x's channels those in, but with groups these are whole. On all other axes the weight is
+/// Replicated.
 Space conv_weight_between(const std::string& spec, const Space& X, const Space& Y,
                           const std::vector<std::int64_t>& kernel, std::int64_t groups = 1);
 
@@ -57,8 +58,8 @@ class Conv : public Layer<Conv> {
 
 struct ConvTransposeOptions {
   ConvWindows windows = {};
-  /// Elements more in y, after the last, below the stride: of several extents that a convolution makes one
-  /// of, the one that is meant. One number, or one for each dim of space.
+  /// Further elements at the end of each dim of y, fewer than the stride. The convolution takes several
+  /// extents of y to the same extent; this chooses one of them. One number, or one for each dim of space.
   std::vector<std::int64_t> output_padding = {0};
   bool bias = true;
   std::optional<Initial> initial = std::nullopt;
@@ -67,8 +68,7 @@ struct ConvTransposeOptions {
 /// The transposed convolution, as torch's: the adjoint of the convolution of y's space to x's. The spec
 /// "bohw,ocyx->bchw" is read from o to c: the weight is of (channels in, channels out / groups, kernel).
 /// Extents of y: (n − 1)·stride − 2·padding + dilation·(kernel − 1) + output_padding + 1. Padding is with
-/// zeros. Where space is parallel, what workers have of one element of y is added up by the adjoint of a
-/// halo.
+/// zeros. Where space is parallel, workers' terms of one element of y are added by the adjoint of a halo.
 class ConvTranspose : public Layer<ConvTranspose> {
  public:
   /// @throws Error naming the layer and the numbers where they do not fit.

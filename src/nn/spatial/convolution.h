@@ -32,9 +32,9 @@ Space convolved(const std::string& spec, const Space& X, const std::vector<std::
 ///
 ///     y[b, o, j] = Σ x[b, c, stride·j − padding + dilation·i]·w[o, c, i]     over c and i
 ///
-/// on X × W × Y*. The letters of `spec` say how dims belong together: "bchw,ocyx->bohw" has the batch b, the
-/// channels c and o, the space h and w, and the kernel y and x. With groups, w has the channels of one group
-/// in c.
+/// on X × W × Y*. The letters of `spec` say how dims belong together. "bchw,ocyx->bohw" has the batch b, the
+/// channels c and o, the space h and w, and the kernel y and x. With groups, c of w are the channels of one
+/// group.
 ///
 /// Each axis of W's grid has one parallel index, by the rule of `Contraction`. The channels' are those of the
 /// contraction: feature-, channel- and general-parallel convolution are choices of the three spaces. Where
@@ -45,8 +45,8 @@ Space convolved(const std::string& spec, const Space& X, const std::vector<std::
 ///
 /// The value is the same function on each worker's part, torch's own, and so are its gradients. All
 /// communication is the three natural maps and their adjoints. Backward keeps the part of x that was read, in
-/// place of x. But where reading w moves it, nothing is kept: backward reads both again and makes the
-/// product again, so that no gathered weight lives until then.
+/// place of x. But where reading w moves it, nothing is kept. Backward then reads both and makes the product
+/// again, so that no gathered weight lives until then.
 class Convolution {
  public:
   /// Plans it. X and W bind Y's dims of any extent; X has none.
@@ -75,8 +75,8 @@ class Convolution {
   ///     x̄[b, c, i] = Σ y[b, o, j]·w[o, c, k]     over o and all j, k with stride·j − padding + dilation·k =
   ///     i
   ///
-  /// It reads y as backward does, and writes by the adjoint of the read of x: what workers have of one
-  /// element is added up. Differentiable likewise.
+  /// It reads y as backward does, and writes by the adjoint of the read of x, which adds workers' terms of
+  /// one element. Differentiable likewise.
   Vector transposed(const Vector& y, const Vector& w) const;
   Traffic transposed_traffic(int rank) const;
 

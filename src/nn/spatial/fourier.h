@@ -20,10 +20,10 @@ enum class FourierNorm {
 
 struct FourierOptions {
   FourierNorm norm = FourierNorm::backward;
-  /// Extents of the result along the transformed dims. By default n values have n frequencies, and n/2 + 1
-  /// along the last dim of a real transform, whose inverse makes 2(m − 1) values of m. Where there are fewer
-  /// frequencies they are the lowest: k = 0 … ⌈m/2⌉ − 1, then −⌊m/2⌋ … −1. Along the last dim of a real
-  /// transform they are k = 0 … m − 1. The others are dropped, or zero.
+  /// Extents of the result along the transformed dims. By default n values have n frequencies. Along the last
+  /// dim of a real transform they have n/2 + 1, and the inverse makes 2(m − 1) values of m frequencies. Fewer
+  /// frequencies, m, are the lowest: k = 0 … ⌈m/2⌉ − 1, then −⌊m/2⌋ … −1. Along the last dim of a real
+  /// transform they are k = 0 … m − 1. A transform drops the others, and an inverse takes them as zero.
   std::vector<std::int64_t> extents = {};
   /// Where the result lies. By default its dims lie as those of x.
   std::optional<Space> range = std::nullopt;

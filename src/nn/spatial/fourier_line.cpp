@@ -32,14 +32,26 @@ namespace {
 
 constexpr std::int64_t kUnscaled = 0;  // torch's fft_norm_mode::none
 
+/// The frequencies k = 0 and n/2, the latter where n is even and it is kept.
+std::vector<std::int64_t> ends_of(const FourierLine& line) {
+  if (2 * (line.frequencies - 1) == line.values) return {0, line.frequencies - 1};
+  return {0};
+}
+
 /// z with every frequency k times factor, but k = 0 and n/2.
 at::Tensor with_inner_times(const at::Tensor& z, const FourierLine& line, double factor) {
   const at::Tensor factors = at::ones({line.frequencies}, at::kDouble).mul(factor);
-  factors.mutable_data_ptr<double>()[0] = 1;
-  if (2 * (line.frequencies - 1) == line.values) factors.mutable_data_ptr<double>()[line.frequencies - 1] = 1;
+  for (const std::int64_t k : ends_of(line)) factors.mutable_data_ptr<double>()[k] = 1;
   std::vector<std::int64_t> shape(static_cast<std::size_t>(z.dim()), 1);
   shape[static_cast<std::size_t>(line.dim)] = line.frequencies;
   return z.mul(on_device(factors.view(shape).to(c10::toRealValueType(z.scalar_type())), z.device()));
+}
+
+/// Makes the imaginary parts of k = 0 and n/2 zero. They have no effect on real values, but a real transform
+/// of a GPU may read them.
+void make_ends_real(const at::Tensor& z, const FourierLine& line) {
+  const at::Tensor imaginary = at::view_as_real(z).select(-1, 1);
+  for (const std::int64_t k : ends_of(line)) imaginary.select(line.dim, k).zero_();
 }
 
 /// The lowest frequencies of all.
@@ -70,12 +82,18 @@ at::Tensor frequencies_of(const at::Tensor& x, const FourierLine& line) {
   return at::view_as_real(line.scale == 1 ? z : z.mul(line.scale));
 }
 
+/// What a real transform is given, which counts frequencies between 0 and n/2 twice.
+at::Tensor for_real_values(const at::Tensor& given, const FourierLine& line) {
+  const at::Tensor z = line.twice ? given.clone() : with_inner_times(given, line, 0.5);
+  make_ends_real(z, line);
+  return among_all(z, line);
+}
+
 at::Tensor values_of(const at::Tensor& x, const FourierLine& line) {
-  at::Tensor z = at::view_as_complex(x.contiguous());
-  if (line.real && !line.twice) z = with_inner_times(z, line, 0.5);  // c2r counts them twice
-  z = among_all(z, line);
-  const at::Tensor y = line.real ? at::_fft_c2r(z, {line.dim}, kUnscaled, line.values)
-                                 : at::view_as_real(at::_fft_c2c(z, {line.dim}, kUnscaled, false));
+  const at::Tensor z = at::view_as_complex(x.contiguous());
+  const at::Tensor y = line.real
+                           ? at::_fft_c2r(for_real_values(z, line), {line.dim}, kUnscaled, line.values)
+                           : at::view_as_real(at::_fft_c2c(among_all(z, line), {line.dim}, kUnscaled, false));
   return line.scale == 1 ? y : y.mul(line.scale);
 }
 

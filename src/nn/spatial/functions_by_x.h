@@ -7,7 +7,7 @@
 
 namespace riesz::detail {
 
-/// The functions of a layer that were made last, by the space of x.
+/// A layer's function of x, made once for each space of x. It keeps the last four.
 class FunctionsByX {
  public:
   template <typename Make>

@@ -13,7 +13,6 @@
 #include "riesz/nn/spatial/image_norm.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/dims.h"
-#include "riesz/nn/vectors/reduce.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -63,19 +62,6 @@ LocalFunction means_by_channel(const std::string& whose, const Space& X, std::in
                        });
 }
 
-Vector mean_of_space(const Vector& x) {
-  return mean(x, detail::dims_of_space(x.space()), {.all_reduce = true});
-}
-
-/// The norm of x by these means.
-template <typename Mean>
-Vector normed(const Vector& x, const Mean& mean_of, double epsilon, const std::optional<Parameter>& weight,
-              const std::optional<Parameter>& bias) {
-  const Vector full = detail::in_full(x);
-  const Vector d = sub(full, detail::image_letters(x.space()), mean_of(full), "bc");
-  return cast(detail::scaled(d, mean_of(square(d)), "bc", epsilon, weight, bias), x.local().scalar_type());
-}
-
 }  // namespace
 
 GroupNorm::GroupNorm(OwnerAndName place, std::int64_t groups, const Space& X, double epsilon, bool affine)
@@ -94,31 +80,14 @@ Vector GroupNorm::forward(const Vector& x) {
     const Vector each = sums_(z, [&](const Space& Z) { return means_of_groups(named_, Z, groups_); });
     return spread_(each, [&](const Space&) { return means_by_channel(named_, X, groups_); });
   };
-  return normed(x, mean_of, epsilon_, weight_, bias_);
+  const Vector full = detail::in_full(x);
+  const Vector d = sub(full, detail::image_letters(x.space()), mean_of(full), "bc");
+  return cast(detail::scaled(d, mean_of(square(d)), "bc", epsilon_, weight_, bias_), x.local().scalar_type());
 }
 
 std::string GroupNorm::describe() const {
   return concat("GroupNorm of ", groups_, " groups, epsilon ", epsilon_,
                 weight_ ? "" : ", without weight and bias");
-}
-
-InstanceNorm::InstanceNorm(OwnerAndName place, const Space& X, double epsilon, bool affine)
-    : Layer(std::move(place)), named_("InstanceNorm " + path()), epsilon_(epsilon) {
-  detail::check_image_norm(named_, X);
-  const Space C = detail::channel_space(X);
-  if (affine) weight_ = parameter("weight", C, {Initial::ones()}), bias_ = parameter("bias", C, {});
-  set_domain(X), set_range(X);
-}
-
-Vector InstanceNorm::forward(const Vector& x) {
-  const Space& X = x.space();
-  RIESZ_CHECK(X.numel() > X.shape()[0] * X.shape()[1] || X.numel() == 0, named_,
-              ": a channel of an image has one element in ", to_string(X), ", so it would become zero");
-  return normed(x, mean_of_space, epsilon_, weight_, bias_);
-}
-
-std::string InstanceNorm::describe() const {
-  return concat("InstanceNorm, epsilon ", epsilon_, weight_ ? "" : ", without weight and bias");
 }
 
 }  // namespace riesz

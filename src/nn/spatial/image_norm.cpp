@@ -3,9 +3,11 @@
 #include "riesz/nn/spatial/image_norm.h"
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/context.h"
 #include "riesz/nn/norm/moments.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 #include "riesz/nn/vectors/arithmetic.h"
+#include "riesz/nn/vectors/to_space.h"
 
 namespace riesz::detail {
 
@@ -30,6 +32,23 @@ Vector in_full(const Vector& x) {
   return type == at::kHalf || type == at::kBFloat16 ? cast(x, at::kFloat) : x;
 }
 
+bool takes_moments(const std::string& whose) {
+  RIESZ_CHECK(ContextScope::current() != nullptr, whose,
+              " is called in no context, so it cannot know whether to take the moments of its batch; say "
+              "const ContextScope scope({.training = ...}) around the model's call");
+  return ContextScope::current()->training;
+}
+
+void move_towards(Parameter& running, const Vector& now, double factor, const at::Tensor& share) {
+  const Vector there = to_space(now, running.space()), before = running.get();
+  if (!running.space().partition().active()) return;
+  const at::Tensor& old = before.local();
+  // Rounded once: in half types the two weights would not add up to 1.
+  const at::Tensor moment = there.local().to(at::kDouble).mul(factor);
+  const at::Tensor blend = old.to(at::kDouble).mul(share.neg().add(1)).add(moment.mul(share));
+  running.set(Vector(running.space(), blend.to(old.scalar_type())));
+}
+
 Vector scaled(const Vector& d, const Vector& variance, const std::string& by, double epsilon,
               const std::optional<Parameter>& weight, const std::optional<Parameter>& bias) {
   const std::string letters = image_letters(d.space());
@@ -37,6 +56,12 @@ Vector scaled(const Vector& d, const Vector& variance, const std::string& by, do
   if (weight) scale = mul(scale, by, in_full(weight->value()), "c");
   const Vector y = mul(d, letters, scale, by);
   return bias ? add(y, letters, in_full(bias->value()), "c") : y;
+}
+
+Vector by_running_moments(const Vector& x, const Parameter& mean, const Parameter& variance, double epsilon,
+                          const std::optional<Parameter>& weight, const std::optional<Parameter>& bias) {
+  const Vector d = sub(in_full(x), image_letters(x.space()), in_full(mean.value()), "c");
+  return cast(scaled(d, in_full(variance.value()), "c", epsilon, weight, bias), x.local().scalar_type());
 }
 
 }  // namespace riesz::detail

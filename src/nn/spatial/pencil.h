@@ -16,9 +16,9 @@ bool is_whole(const Space& S, int dim);
 /// where the extent does. A unit stays where it divides the extent.
 Space reshaped_like(const Space& S, const std::vector<std::int64_t>& shape);
 
-/// S, but some of `dims` are whole: their axes shard one of the first `hosts` dims instead, the one with
-/// most elements a worker. If one that is not among `dims` has elements for all workers, all of `dims` are
-/// whole. Else `first` is, which is one of them. Where S has no other dim it is Replicated.
+/// S with some of `dims` whole. Their axes shard another of the first `hosts` dims instead, the one with the
+/// most elements for a worker. All of `dims` are whole if a dim outside of them has an element for each
+/// worker. Else `first`, one of them, is whole. Without another dim S is Replicated there.
 Space with_whole(const Space& S, const std::vector<int>& dims, int first, int hosts);
 
 }  // namespace riesz::detail

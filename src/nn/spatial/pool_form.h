@@ -31,9 +31,11 @@ struct AdaptiveForm {
 /// What these outputs of m read of n inputs.
 Interval adaptive_reach(std::int64_t n, std::int64_t m, const Interval& outputs);
 
-/// The form from X to Y, and Y as a layer states it, with X's extents where it has any.
-/// @throws Error on behalf of `whose` where a dim of space has no elements, or in Y no known extent.
+/// The form from X to Y.
+/// @throws Error on behalf of `whose` where a dim of space has no elements, or no known extent in Y.
 AdaptiveForm adaptive_form(const std::string& whose, const Space& X, const Space& Y);
+/// Y as a layer states it, with X's extents where X has any. @throws Error on
+/// behalf of `whose` where a dim of space has no known extent in Y.
 Space adaptive_range(const std::string& whose, const Space& X, const Space& Y);
 
 }  // namespace riesz::detail

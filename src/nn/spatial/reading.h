@@ -13,16 +13,16 @@
 
 namespace riesz::detail {
 
-/// How the outputs of one dim of y read the inputs of the dim of x with the same letter. A dim that is read
-/// element by element has none.
+/// How the outputs of one dim of y read the inputs of the dim of x with the same letter. A dim in which each
+/// output reads its own input alone has no DimReading.
 struct DimReading {
   std::int64_t inputs;
   std::int64_t outputs;
-  /// From the first to the last input that these outputs read, padding included: outputs are not empty.
+  /// From the first to the last input that these outputs read, padding included. @pre there are outputs
   std::function<Interval(const Interval&)> reach;
   PaddingMode mode = PaddingMode::zeros;
-  /// Outputs that are computed at once lie in one run of `run`, or are whole runs; 0: any are. Runs are the
-  /// channels of a group.
+  /// The number of outputs of a group, for channels in groups. Outputs that are computed at once lie in one
+  /// group, or are whole groups. 0: without groups, any may be.
   std::int64_t run = 0;
 };
 
@@ -54,15 +54,15 @@ std::vector<Piece> local_pieces(const DimReading& reading, const Intervals& inpu
 /// The inputs of a local part along one dim of x: a view where they lie together. Its padding is left out.
 at::Tensor inputs_of(const Piece& part, const at::Tensor& x, std::int64_t dim);
 
-/// Puts z, which lies as `inputs_of` gives it, where it is among `size` elements of a dim; zero elsewhere,
-/// and added up where an input is read several times. The adjoint of `inputs_of`.
+/// The adjoint of `inputs_of`: puts z at its places among `size` elements of a dim. An input that was read
+/// several times gets the sum. Elements that were not read are zero.
 at::Tensor put_back(const Piece& part, const at::Tensor& z, std::int64_t dim, std::int64_t size);
 
-/// Calls f with one part of each dim, for all of them.
+/// Calls f with each combination of one piece of each dim.
 void each_of_pieces(const std::vector<std::vector<Piece>>& pieces,
                     const std::function<void(const std::vector<Piece>&)>& f);
 
-/// f of one part of each dim, for all of them, put together along the dims that `dims` names.
+/// f of each combination of one piece of each dim, put together along `dims`.
 at::Tensor over_pieces(const std::vector<std::vector<Piece>>& pieces, const std::vector<std::int64_t>& dims,
                        const std::function<at::Tensor(const std::vector<Piece>&)>& f);
 

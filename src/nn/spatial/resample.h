@@ -18,11 +18,11 @@ enum class Sampling {
   linear_aligned,  ///< the same around j·(n − 1)/(m − 1): the corners of x and y coincide
 };
 
-/// y of the extents that Y has in space, sampled from x: up or down, by any sizes. Linear up-sampling is
+/// y of Y's extents in space, sampled from x: up or down, by any sizes. Linear up-sampling is
 /// torch's "linear", "bilinear" or "trilinear" for 1, 2 or 3 dims. Where an axis shards the space of y, a
 /// worker reads what its outputs need of x.
-/// @throws Error naming the layer and the extents, when it is made, where they do not fit; or where Y's space
-/// is of any extent.
+/// @throws Error naming the layer and the extents, when it is made, where they do not fit. Also where Y's
+/// space is of any extent.
 class Upsample : public Layer<Upsample> {
  public:
   Upsample(OwnerAndName place, const Space& X, const Space& Y, Sampling sampling = Sampling::nearest);
@@ -40,8 +40,8 @@ class Upsample : public Layer<Upsample> {
 /// dims of any extent, stay. Local.
 Space enlarged(const Space& S, double factor);
 
-/// y = x with so many elements more before and after each dim of space, by `mode`. A list has one number for
-/// all dims, or one for each. With zeros it may be `value` instead.
+/// y = x with `before` and `after` further elements at the ends of each dim of space, by `mode`. A list has
+/// one number for all dims, or one for each. In the mode zeros they are `value`.
 class Pad : public Layer<Pad> {
  public:
   /// @throws Error naming the layer and the numbers where they do not fit.

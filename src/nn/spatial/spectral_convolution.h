@@ -27,8 +27,8 @@ namespace riesz {
 /// of F x do. So on these axes neither the weight nor its gradient moves. First values: uniform from 0 to
 /// 1/(channels in · channels out), as Li's.
 ///
-/// Cost: the traffic of the transforms, in which only kept frequencies come back, and of the contraction over
-/// channels.
+/// Cost: the traffic of the transforms and of the contraction over channels. A transform sends back kept
+/// frequencies alone.
 /// @throws Error naming the layer and the numbers, when it is made, where they do not fit.
 class SpectralConvolution : public Layer<SpectralConvolution> {
  public:

@@ -27,8 +27,8 @@ LocalFunction windowed_function(const std::string& whose, const Space& X, const 
 at::Tensor padded_inputs(const at::Tensor& x, const std::vector<Piece>& pieces,
                          const std::vector<std::int64_t>& dims, double value);
 
-/// Y with the extents of x where it has any, and these in the dims of space. @throws Error on behalf of
-/// `whose` where Y has another.
+/// Y with X's extents where Y has any extent, and with these in the dims of space.
+/// @throws Error on behalf of `whose` where Y has another.
 Space with_outputs(const std::string& whose, const Space& X, const Space& Y,
                    const std::vector<std::int64_t>& outputs);
 

@@ -12,16 +12,16 @@
 
 namespace riesz::detail {
 
-/// A dim of x and the dim of y with its letter, which read more than their own element.
+/// A dim of x, and the dim of y with the same letter, whose outputs read other inputs than their own.
 struct WindowedDim {
   int x;
   int y;
   DimReading reading;
 };
 
-/// How the operands of a windowed form are brought to where it is computed. It is the contraction's plan,
-/// but for one thing: where the parallel index is that of a windowed dim, x is read with what a worker's
-/// outputs need of it, a halo.
+/// How the operands of a windowed form are brought to where it is computed: as those of a contraction, with
+/// one difference. Where the parallel index is that of a windowed dim, x is read with a halo, as a worker's
+/// outputs need it.
 struct WindowedPlan {
   Parallel parallel;
   Operator read_x;
@@ -40,8 +40,8 @@ struct WindowedPlan {
 
 /// Plans the form on these spaces, which have extents. `indices` has a letter for each dim. A windowed
 /// dim of x has the letter of its dim of y. The letter '-' is a dim of w that no axis computes apart, such as
-/// a kernel's. The rule for the parallel index is the contraction's, with one exception: a second axis on a
-/// windowed dim has none, and its workers compute the same. A W of no dims stands for a form without weights.
+/// a kernel's. The rule for the parallel index is the contraction's, with one exception. A second axis on a
+/// windowed dim has none, so its workers compute the same. A W of no dims stands for a form without weights.
 /// @throws Error on behalf of `whose` where extents or units disagree.
 WindowedPlan plan_windowed(const std::string& whose, const Indices& indices, const Space& X, const Space& W,
                            const Space& Y, const std::vector<WindowedDim>& dims);

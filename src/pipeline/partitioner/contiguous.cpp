@@ -35,7 +35,7 @@ std::string paths(const std::vector<Block>& blocks) {
 void check_stages(const std::string& who, int workers, const std::vector<Block>& blocks, int replicas) {
   const auto most = static_cast<std::int64_t>(blocks.size()) * replicas;
   RIESZ_CHECK(workers >= 1 && workers <= most, who, ": ", workers, replicas > 1 ? " workers" : " stages",
-              " of ", blocks.size(), " blocks",
+              " of ", blocks.size(), blocks.size() == 1 ? " block" : " blocks",
               replicas > 1 ? concat(", each on at most ", replicas) : std::string(),
               "; a stage has one block at least, of ", paths(blocks));
 }

@@ -83,6 +83,8 @@ void check_model(const Config& config) {
               " gives experts to the model of model.from, and model.from names none; remove it");
   if (!model.from.empty()) return;  // its config.json has been read
   if (model.kind == "resnet") return check_resnet(config);
+  if (model.kind == "unet") return check_unet(config);
+  if (model.kind == "fno") return check_fno(config);
   check_sizes(config);
   RIESZ_CHECK(model.width % model.heads == 0, value_and_origin(config, "model.width"), " is no multiple of ",
               value_and_origin(config, "model.heads"), ": each head has an equal part of the width");
@@ -103,6 +105,17 @@ void check_model(const Config& config) {
               ": they turn in pairs, so an even number of at most ", of_head, ", a head's width");
 }
 
+/// For a model with experts: that workers may share these out.
+std::string with_experts_shared(const Config& config, int ranks) {
+  const auto& layout = config.layout;
+  const bool plain = layout.tensor == "1d" && layout.sequence == "none";
+  if (!has_experts(config.model) || layout.ep > 1 || !plain || ranks % layout.pp != 0) return "";
+  const std::int64_t of_stage = ranks / layout.pp;
+  if (of_stage == 1) return "";
+  return concat("; or, where workers share the experts out, layout.dp = 1, layout.ep = ", of_stage,
+                ", layout.tp = 1");
+}
+
 void check_workers(const Config& config, int ranks) {
   const auto& layout = config.layout;
   const bool few = std::max({layout.pp, layout.dp, layout.ep, layout.sp, layout.tp, layout.space[0],
@@ -110,19 +123,26 @@ void check_workers(const Config& config, int ranks) {
   const std::int64_t workers =
       few ? job_size(layout, std::numeric_limits<std::int64_t>::max()).value_or(0) : 0;
   RIESZ_CHECK(workers == ranks, product_of(layout), " workers, but the job has ", ranks,
-              ranks == 1 ? " rank" : " ranks", "; start ", few ? concat(workers, " ranks") : "as many",
+              ranks == 1 ? " rank" : " ranks", "; start ",
+              few ? concat(workers, workers == 1 ? " rank" : " ranks") : "as many",
               " with mpirun -n, or set these keys so that their product is ", ranks, "; ",
-              possible_layouts(ranks, layout));
+              possible_layouts(ranks, layout), with_experts_shared(config, ranks));
   layout_axes(layout);  // says what does not fit
 }
 
 void check_experts(const Config& config) {
   const std::int64_t ep = config.layout.ep;
   if (ep == 1) return;
+  const std::string& kind = config.model.kind;
+  const char* with_experts =
+      config.model.from.empty() ? "take a model.kind with experts: \"gpt2_moe\", \"mixtral\" or \"qwen2_moe\""
+      : kind == "llama" || kind == "gpt2"
+          ? "set model.upcycle=true, which gives the model of model.from experts"
+          : "take a model.from with experts";
   RIESZ_CHECK(has_experts(config.model), value_and_origin(config, "layout.ep"),
               " workers share out experts, and ", value_and_origin(config, "model.kind"),
-              " has none; set layout.ep to 1, and layout.dp or layout.tp to as many times more, or take a "
-              "model.kind with experts: \"gpt2_moe\", \"mixtral\" or \"qwen2_moe\"");
+              " has none; set layout.ep to 1, and layout.dp or layout.tp to as many times more, or ",
+              with_experts);
 }
 
 void check_schedule(const Config& config) {

@@ -11,18 +11,26 @@
 
 namespace riesz {
 
-bool sees_images(const Config::Model& model) { return model.kind == "vit" || model.kind == "resnet"; }
+namespace {
 
-bool has_space(const Config::Model& model) { return model.kind == "resnet"; }
+constexpr std::int64_t kMostBlocks = 10000, kMostChannels = 1 << 20;
 
-void check_images(const Config& config) {
+/// The task from which a kind learns; "" of one that reads tokens.
+std::string task_of(const std::string& kind) {
+  if (kind == "unet") return "cells";
+  if (kind == "fno") return "darcy";
+  return kind == "vit" || kind == "resnet" ? "images" : "";
+}
+
+/// The kinds of models that learn from a task; "" of a task of tokens.
+std::string kinds_of(const std::string& task) {
+  if (task == "images") return "\"vit\" or \"resnet\"";
+  if (task == "cells") return "\"unet\"";
+  return task == "darcy" ? "\"fno\"" : "";
+}
+
+void check_image_keys(const Config& config) {
   const auto& [model, data] = std::tie(config.model, config.data);
-  const bool images = data.task == "images";
-  RIESZ_CHECK(images == sees_images(model), value_and_origin(config, "data.task"), " does not go with ",
-              value_and_origin(config, "model.kind"),
-              images ? ": set model.kind to \"vit\" or \"resnet\", which see images"
-                     : ", which sees images: set data.task to \"images\"");
-  if (!images) return;
   RIESZ_CHECK(!data.images.empty(), "data.images names no folder to learn from; add data.images=FOLDER");
   RIESZ_CHECK(model.kind != "vit" || model.image % model.patch == 0, value_and_origin(config, "model.image"),
               " is no multiple of ", value_and_origin(config, "model.patch"), ": patches tile an image");
@@ -36,6 +44,26 @@ void check_images(const Config& config) {
     RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
 }
 
+}  // namespace
+
+bool sees_images(const Config::Model& model) { return !task_of(model.kind).empty(); }
+
+bool has_space(const Config::Model& model) { return sees_images(model) && model.kind != "vit"; }
+
+bool has_batch_norms(const Config::Model& model) { return model.kind == "resnet" || model.kind == "unet"; }
+
+void check_images(const Config& config) {
+  const auto& [model, data] = std::tie(config.model, config.data);
+  const std::string wanted = task_of(model.kind), kinds = kinds_of(data.task);
+  RIESZ_CHECK(
+      wanted.empty() ? kinds.empty() : data.task == wanted, value_and_origin(config, "data.task"),
+      " does not go with ", value_and_origin(config, "model.kind"),
+      wanted.empty() ? concat(": set model.kind to ", kinds) : concat(": set data.task to \"", wanted, "\""));
+  if (data.task == "images") check_image_keys(config);
+  RIESZ_CHECK(data.task != "cells" || model.channels == 1, value_and_origin(config, "model.channels"),
+              ": images of cells are grey; set it to 1");
+}
+
 void check_space(const Config& config) {
   const std::vector<std::int64_t>& space = config.layout.space;
   RIESZ_CHECK(space.size() == 2, value_and_origin(config, "layout.space"), " has ", space.size(),
@@ -46,22 +74,49 @@ void check_space(const Config& config) {
       !shared || has_space(config.model), value_and_origin(config, "layout.space"),
       " shares out the rows and columns of images, and ", value_and_origin(config, "model.kind"),
       " has no such dims; set layout.space to [1, 1], and give its workers to layout.dp or layout.tp, "
-      "or take model.kind = \"resnet\"");
+      "or take model.kind = \"resnet\", \"unet\" or \"fno\"");
   if (!has_space(config.model)) return;
   RIESZ_CHECK(config.layout.sequence == "none", value_and_origin(config, "layout.sequence"),
               " shares out sequences, and ", value_and_origin(config, "model.kind"),
               " has none; set layout.sequence to \"none\" and layout.sp to 1, and give its workers to "
               "layout.space");
-  RIESZ_CHECK(config.layout.recompute != "attention", value_and_origin(config, "layout.recompute"), ": ",
-              value_and_origin(config, "model.kind"),
-              " has no attention; set it to \"blocks\", which are residual blocks there");
+  RIESZ_CHECK(
+      config.layout.recompute != "attention", value_and_origin(config, "layout.recompute"), ": ",
+      value_and_origin(config, "model.kind"),
+      " has no attention; set it to \"blocks\", which are its residual blocks, levels or Fourier blocks");
   RIESZ_CHECK(config.compute == "same", value_and_origin(config, "compute"),
               " is of products of matrices, and ", value_and_origin(config, "model.kind"),
               " has convolutions; set compute to \"same\", or precision to \"bf16\"");
 }
 
+void check_unet(const Config& config) {
+  const Config::Model& model = config.model;
+  const std::int64_t halvings = model.levels - 1;
+  RIESZ_CHECK(model.image % (std::int64_t{1} << halvings) == 0, value_and_origin(config, "model.image"),
+              " is no multiple of ", std::int64_t{1} << halvings, ": each of ",
+              value_and_origin(config, "model.levels"), " but the first halves it");
+  RIESZ_CHECK(model.width <= kMostChannels >> halvings, value_and_origin(config, "model.width"),
+              " is doubled by each level but the first; there are at most ", kMostChannels, " channels");
+}
+
+void check_fno(const Config& config) {
+  const Config::Model& model = config.model;
+  RIESZ_CHECK(model.modes.size() == 2, value_and_origin(config, "model.modes"), " has ", model.modes.size(),
+              " numbers; give one for rows and one for columns, such as [12, 12]");
+  for (const std::int64_t modes : model.modes)
+    RIESZ_CHECK(modes <= model.image / 2, value_and_origin(config, "model.modes"), " has more than half of ",
+                value_and_origin(config, "model.image"), ", all that a grid of that size has");
+  RIESZ_CHECK(std::max(model.width, model.hidden) <= kMostChannels, value_and_origin(config, "model.width"),
+              " and ", value_and_origin(config, "model.hidden"), "; there are at most ", kMostChannels,
+              " channels");
+  RIESZ_CHECK(model.layers <= kMostBlocks, value_and_origin(config, "model.layers"), "; there are at most ",
+              kMostBlocks, " blocks");
+  RIESZ_CHECK(config.precision == "fp32", value_and_origin(config, "precision"), ": ",
+              value_and_origin(config, "model.kind"),
+              " has Fourier transforms, which are not computed in half precision; set it to \"fp32\"");
+}
+
 void check_resnet(const Config& config) {
-  constexpr std::int64_t kMostBlocks = 10000, kMostChannels = 1 << 20;
   const Config::Model& model = config.model;
   RIESZ_CHECK(model.depths.size() == model.widths.size(), value_and_origin(config, "model.depths"),
               " are of ", model.depths.size(), " stages, and ", value_and_origin(config, "model.widths"),

@@ -9,11 +9,13 @@ namespace riesz {
 // A part of `check_config`: what holds of images, of models that see them, and of layout.space. Local. Each
 // @throws Error naming the keys, their values and what fits.
 
-/// Task and model both of images, and the keys of images.
+/// The task is one that the model learns from; and the keys of images.
 void check_images(const Config& config);
 /// layout.space, and what a model with such dims has none of.
 void check_space(const Config& config);
-/// The sizes of a ResNet that the keys say.
+/// The sizes of a ResNet, a U-Net or a Fourier neural operator that the keys say.
 void check_resnet(const Config& config);
+void check_unet(const Config& config);
+void check_fno(const Config& config);
 
 }  // namespace riesz

@@ -76,6 +76,8 @@ struct Config {
     std::vector<std::int64_t> depths = {2, 2, 2, 2};
     std::vector<std::int64_t> widths = {64, 128, 256, 512};
     std::int64_t stem = 64;
+    std::int64_t levels = 3;
+    std::vector<std::int64_t> modes = {12, 12};
     bool bottleneck = false;
     bool halves_first = false;
     bool new_head = false;
@@ -100,6 +102,8 @@ struct Config {
     std::int64_t shift = 0;
     bool mirror = false;
     bool skip_damaged = false;
+    std::int64_t count = 1000;
+    std::int64_t seed = 1;
     double held_out = 0.1;
   } data;
 
@@ -155,6 +159,7 @@ struct Config {
   struct Output {
     std::string folder;
     std::string progress = "auto";
+    std::int64_t pictures = 4;
   } output;
 
   bool resume = false;  ///< go on from the last checkpoint? Said by a command's --resume, in no file
@@ -170,8 +175,11 @@ struct Config {
 
 /// Have the model's blocks experts? With model.from this is known once config.json has been read.
 bool has_experts(const Config::Model& model);
-/// Does the model see images? Has it their rows and columns as dims, which layout.space shares out?
+/// Does the model see images, or fields? Has it their rows and columns as dims, which layout.space shares
+/// out?
 bool sees_images(const Config::Model& model);
 bool has_space(const Config::Model& model);
+/// Has it batch norms, whose moments, and so its losses, are those of a micro-batch?
+bool has_batch_norms(const Config::Model& model);
 
 }  // namespace riesz

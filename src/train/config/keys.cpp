@@ -20,7 +20,10 @@ using detail::paths;
 
 std::vector<Key> model_keys() {
   const char* kind = "model.kind";
-  const auto of_images = [](Key key) { return only("model.kind", {"vit", "resnet"}, std::move(key)); };
+  const auto of_labels = [](Key key) { return only("model.kind", {"vit", "resnet"}, std::move(key)); };
+  const auto of_images = [](Key key) {
+    return only("model.kind", {"vit", "resnet", "unet"}, std::move(key));
+  };
   const auto of_vit = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
   const auto of_resnet = [](Key key) { return only("model.kind", {"resnet"}, std::move(key)); };
   const auto of_transformers = [](Key key) {
@@ -38,8 +41,9 @@ std::vector<Key> model_keys() {
                  model.kind,
                  "which: GPT-2, as minGPT, or with experts in some blocks; GPT-J, whose positions turn and "
                  "whose branches stand side by side; the Llama family; Mixtral and Qwen2-MoE, Llamas with "
-                 "experts; or, of images, ViT and ResNet"),
-             {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "resnet"}),
+                 "experts; of images, ViT and ResNet; of their pixels, U-Net; of fields, the Fourier neural "
+                 "operator"),
+             {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "resnet", "unet", "fno"}),
       path_or_name(RIESZ_TEXT(model.from,
                               "a trained model to go on from: a folder with config.json and safetensors, or "
                               "the name of one in Hugging Face's cache, such as org/name; its sizes stand in "
@@ -48,42 +52,49 @@ std::vector<Key> model_keys() {
           model.upcycle,
           "whether the model of model.from, a llama or a gpt2, becomes one with experts: each begins "
           "as a copy of its MLP, and routers are drawn"),
-      of_transformers(RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks")),
+      only(kind, {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "fno"},
+           RIESZ_INTEGER(model.layers, 1, kNoLimit, "transformer blocks, or Fourier blocks of an fno")),
       of_transformers(RIESZ_INTEGER(model.heads, 1, kNoLimit, "attention heads of a block")),
       only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_INTEGER(model.key_value_heads, 0, kNoLimit,
                          "heads of keys and values, which as many attention heads share each; 0: as many")),
-      of_transformers(
-          RIESZ_INTEGER(model.width, 1, kNoLimit, "width of the residual stream, a multiple of the heads")),
-      of_transformers(RIESZ_INTEGER(
-          model.hidden, 0, kNoLimit,
-          "width of the MLP; of each expert of a mixtral or gpt2_moe, of the shared expert of a "
-          "qwen2_moe; 0: four times the width")),
+      only(kind, {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "unet", "fno"},
+           RIESZ_INTEGER(model.width, 1, kNoLimit,
+                         "width of the residual stream, a multiple of the heads; channels between blocks of "
+                         "an fno, or at the first level of a unet, where each has twice those of the one "
+                         "above")),
+      only(kind, {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "fno"},
+           RIESZ_INTEGER(
+               model.hidden, 0, kNoLimit,
+               "width of the MLP; of each expert of a mixtral or gpt2_moe, of the shared expert of a "
+               "qwen2_moe; channels inside of an fno's projection; 0: four times the width")),
       only(kind, {"qwen2_moe"},
            RIESZ_INTEGER(model.expert_hidden, 0, kNoLimit,
                          "width of each expert but the shared one; 0: that of the shared one")),
       only(kind, {"qwen2_moe"},
-           RIESZ_SWITCH(model.renormalise, "whether the gates of a token are divided by their sum")),
+           RIESZ_SWITCH(model.renormalise, "whether the gate values of a token are divided by their sum")),
       of_experts(RIESZ_INTEGER(model.experts, 1, 4096, "experts of a block, in the place of its MLP")),
       of_experts(RIESZ_INTEGER(model.experts_per_token, 1, 4096,
-                               "experts that each token goes to, of the greatest router logits")),
+                               "experts that each token goes to: those with the largest router logits")),
       only(kind, {"gpt2_moe"},
            RIESZ_INTEGER(model.experts_every, 1, 10000,
-                         "which blocks have experts: each so many-th, 2 the second, the fourth …; 1: all")),
+                         "which blocks have experts: with n each n-th one; 1: all")),
       only(kind, {"gpt2_moe"},
            RIESZ_NUMBER(model.capacity_factor, 0, 1e6,
-                        "times the mean load: choices that an expert takes of a micro-batch at the most, in "
-                        "training; others are dropped; 0: it takes all")),
+                        "times the mean load, rounded up, but at least 4: choices that an expert takes of a "
+                        "micro-batch in training; others are dropped; 0: it takes all")),
       of_experts(RIESZ_NUMBER(model.balance_weight, 0, 1e6,
-                              "of the loss that balances the experts, which training adds to that of the "
-                              "tokens; 0: none")),
+                              "factor of the balance loss, which training adds to the loss of the tokens; "
+                              "0: none")),
       only(kind, {"gpt2_moe"},
            RIESZ_NUMBER(model.z_weight, 0, 1e6,
-                        "of the mean of (log of the sum of exponentials) squared of the router logits, which "
-                        "training adds; 0: none")),
+                        "factor of the z-loss, which training adds: the mean of (log Σ exp(router logits))²; "
+                        "0: none")),
       of_text(RIESZ_INTEGER(model.context, 1, kNoLimit, "tokens that the model sees at once")),
-      of_images(RIESZ_INTEGER(model.image, 1, kNoLimit,
-                              "rows and columns of an image; of a vit a multiple of the patch")),
+      only(kind, {"vit", "resnet", "unet", "fno"},
+           RIESZ_INTEGER(model.image, 1, kNoLimit,
+                         "rows and columns of an image or a field; of a vit a multiple of the patch, of a "
+                         "unet of 2 to the power of its levels but one")),
       of_vit(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
       of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
       of_resnet(RIESZ_INTEGERS(model.depths, 1, "residual blocks of each stage")),
@@ -94,7 +105,14 @@ std::vector<Key> model_keys() {
                              "ResNet-50 on; else two")),
       of_resnet(RIESZ_SWITCH(model.halves_first,
                              "whether the first stage halves rows and columns, as the others do")),
-      of_images(
+      only(kind, {"unet"},
+           RIESZ_INTEGER(model.levels, 1, 16,
+                         "resolutions: each has half the rows and columns of the one above")),
+      only(kind, {"fno"},
+           RIESZ_INTEGERS(model.modes, 1,
+                          "lowest frequencies of rows, and of columns, that a block mixes; at most half of "
+                          "them")),
+      of_labels(
           RIESZ_SWITCH(model.new_head,
                        "whether a new classifier is drawn, for the labels of the data, in place of that "
                        "of model.from")),
@@ -104,11 +122,11 @@ std::vector<Key> model_keys() {
       only(kind, {"llama", "mixtral", "qwen2_moe"},
            RIESZ_NUMBER(model.rotary_base, 1, kNoLimit,
                         "base of the angles by which heads turn with the position, rope_theta")),
-      choice(RIESZ_TEXT(
-                 model.activation,
-                 "of the MLP, or behind norms; gelu is GPT-2's, by tanh; gpt2, gpt2_moe, gptj and vit have "
-                 "it unless this is given, resnet relu, others silu"),
-             {"gelu", "gelu_exact", "relu", "silu"}),
+      only(kind, {"gpt2", "gpt2_moe", "gptj", "llama", "mixtral", "qwen2_moe", "vit", "resnet"},
+           choice(RIESZ_TEXT(model.activation,
+                             "of the MLP, or behind norms; gelu is GPT-2's, by tanh; gpt2, gpt2_moe, gptj "
+                             "and vit have it unless this is given, resnet relu, others silu"),
+                  {"gelu", "gelu_exact", "relu", "silu"})),
       of_transformers(RIESZ_NUMBER(model.epsilon, 1e-30, 1, "beside the variance, in the norms")),
       only(kind, {"gpt2", "gpt2_moe", "llama", "mixtral", "qwen2_moe"},
            RIESZ_SWITCH(model.tied, "whether the output layer's weight is the token table")),
@@ -119,11 +137,14 @@ std::vector<Key> model_keys() {
 
 std::vector<Key> data_keys() {
   const auto of_images = [](Key key) { return only("data.task", {"images"}, std::move(key)); };
+  const auto of_made = [](Key key) { return only("data.task", {"cells", "darcy"}, std::move(key)); };
   return {
-      choice(RIESZ_TEXT(
-                 data.task,
-                 "what is learnt: sums of two numbers, the next byte, the next token, or what images show"),
-             {"adder", "text", "tokens", "images"}),
+      choice(
+          RIESZ_TEXT(
+              data.task,
+              "what is learnt: sums of two numbers, the next byte, the next token, what images show, which "
+              "pixels are of discs and which of ellipses, or solutions of Darcy flow"),
+          {"adder", "text", "tokens", "images", "cells", "darcy"}),
       only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
       only("data.task", {"text"},
            path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
@@ -169,6 +190,8 @@ std::vector<Key> data_keys() {
       of_images(RIESZ_SWITCH(data.skip_damaged,
                              "whether image files that cannot be read are left out and counted; else the "
                              "first ends the training")),
+      of_made(RIESZ_INTEGER(data.count, 2, kNoLimit, "images or fields that are made")),
+      of_made(RIESZ_INTEGER(data.seed, 0, kNoLimit, "decides what they are")),
       RIESZ_NUMBER(
           data.held_out, 0.0001, 0.9,
           "part of the data that is kept out of training; not read where a folder of images says which"),
@@ -263,9 +286,11 @@ std::vector<Key> train_keys() {
   return {
       RIESZ_INTEGER(train.steps, 1, kNoLimit, "updates of the weights"),
       RIESZ_INTEGER(train.batch, 1, kNoLimit, "sequences, or images, of a step, over all workers"),
-      RIESZ_INTEGER(train.micro_batches, 0, kNoLimit,
-                    "parts of a batch that go through the model one after another; a pipeline has them all "
-                    "under way together; 0: 1, or in a pipeline twice layout.pp"),
+      RIESZ_INTEGER(
+          train.micro_batches, 0, kNoLimit,
+          "parts of a batch that go through the model one after another; a pipeline has them all "
+          "under way together; 0: 1, or in a pipeline twice layout.pp, but with batch norms there is "
+          "no such default"),
       RIESZ_INTEGER(train.seed, 0, kNoLimit,
                     "decides initial weights, dropout, the order of data and the sample"),
       RIESZ_TEXT(train.frozen,
@@ -279,7 +304,7 @@ std::vector<Key> train_keys() {
                  "last, such as 3:6; empty: none"),
       RIESZ_SWITCH(train.nvtx,
                    "whether steps, phases, layers and operators are ranges for NVIDIA's profilers, such as "
-                   "nsys; it needs a build with CUDA, and train.profile empty"),
+                   "nsys; it needs libriesz_cuda.so, and train.profile empty"),
   };
 }
 
@@ -309,6 +334,10 @@ std::vector<Key> output_keys() {
       choice(RIESZ_TEXT(output.progress,
                         "one line that rewrites itself, lines now and then, or none; auto looks"),
              {"auto", "terminal", "log", "none"}),
+      only("model.kind", {"unet", "fno"},
+           RIESZ_INTEGER(output.pictures, 0, 64,
+                         "held-out images or fields that output.folder/pictures.png shows, each beside what "
+                         "is right and what the trained model predicts; 0: none")),
   };
 }
 

@@ -150,7 +150,7 @@ std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted) {
     if (of_stage % extent != 0) {
       std::string fitting;
       for (const std::int64_t d : divisors(of_stage)) fitting += concat(fitting.empty() ? "" : " or ", d);
-      return concat(where, ": ", setting(axis, fitting));
+      return concat(where, ": ", setting(axis, fitting), ", times layout.dp and others to make ", of_stage);
     }
     of_stage /= extent;
     if (extent > 1) where += std::exchange(with_one, " and ") + setting(axis, extent);

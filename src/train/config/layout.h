@@ -13,22 +13,26 @@
 
 namespace riesz {
 
-/// The axes of a stage's grid, the last the fastest: "dp", "ep" where layout.ep is above 1, "height" and
-/// "width" where layout.space has several workers, "sp", and those that layout.tensor makes of layout.tp
-/// workers. For 1d and sp that is "tp". For 2d they are "row" and "column", as square as possible. For 2.5d
-/// they are "depth", "row" and "column", with as many rows as columns and as many of these as possible. For
-/// 3d they are "a", "b" and "c", of equal size. Where layout.experts is "tp", "ep" comes last, so that it is
-/// a part of the axis tp.
-/// @throws Error naming the settings where they contradict each other, and the `possible_layouts` of
-/// pp·dp·ep·space·sp·tp ranks.
+/// The axes of a stage's grid, the last the fastest: "dp", "ep", "height" and "width", "sp", and those of
+/// layout.tp workers. "ep" is there where layout.ep is above 1, "height" and "width" where layout.space has
+/// several workers. layout.tensor names the axes of tp:
+///
+///     1d, sp     "tp"
+///     2d         "row" and "column", as square as possible
+///     2.5d       "depth", "row" and "column": as many rows as columns, and as many of these as possible
+///     3d         "a", "b" and "c", of equal size
+///
+/// Where layout.experts is "tp", "ep" comes last, so that it is a part of the axis tp.
+/// @throws Error naming the settings where they contradict each other. It also names the `possible_layouts`
+/// of pp·dp·ep·space·sp·tp ranks.
 std::vector<Axis> layout_axes(const Config::Layout& layout);
 
 /// The axes of the job's grid: those of a stage's, and before them "pp" where layout.pp is above 1.
 std::vector<Axis> job_axes(const Config::Layout& layout);
 
-/// The axes of the grid whose workers have other tokens or pixels each, and the same weights except for
-/// experts: dp, ep unless layout.experts is "tp", height, width, and sp. Gradients are summed over them, and
-/// ZeRO shares out the state over them.
+/// The axes of the grid along which workers have other tokens or pixels: dp, ep, height, width and sp. ep is
+/// not among them where layout.experts is "tp". Gradients are summed over these axes, and ZeRO shards state
+/// over them. For the weights of experts this leaves out ep, which shards them.
 std::vector<std::string> token_axes(const Config::Layout& layout, const Partition& mesh);
 
 /// The workers that share an image: the product of layout.space. std::nullopt where there are more than
@@ -42,8 +46,8 @@ std::optional<std::int64_t> job_size(const Config::Layout& layout, std::int64_t 
 Layout layout_on(const Config::Layout& layout, const Partition& stage);
 
 /// All layouts of these kinds, layout.tensor and layout.sequence, with dp·sp·tp = ranks: the greatest tp
-/// first, then the greatest sp. On several ranks it leaves out layouts in which the kind has no effect: tp =
-/// 1 with another tensor layout than "1d", and sp = 1 with a sharded sequence.
+/// first, then the greatest sp. On several ranks it leaves out layouts in which the kind has no effect. These
+/// have tp = 1 and another tensor layout than "1d", or sp = 1 and a sharded sequence.
 std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& tensor,
                                        const std::string& sequence);
 
@@ -52,9 +56,9 @@ std::vector<Config::Layout> layouts_on(std::int64_t ranks, const std::string& te
 std::string product_of(const Config::Layout& layout);
 
 /// For a message: the first four `layouts_on` of wanted.tensor and wanted.sequence, with wanted.pp and
-/// wanted.ep, such as "on 4 ranks: layout.dp = 1, layout.tp = 4". Where there is none, it names the tensor
-/// layouts that have one. Where layout.pp does not divide the ranks, or layout.ep those of a stage, it names
-/// the values that do.
+/// wanted.ep. An example is "on 4 ranks: layout.dp = 1, layout.tp = 4". Where there is none, it names the
+/// tensor layouts that have one. Where layout.pp does not divide the ranks, or layout.ep those of a stage, it
+/// names the values that do.
 std::string possible_layouts(std::int64_t ranks, const Config::Layout& wanted);
 
 }  // namespace riesz

@@ -29,7 +29,7 @@ std::vector<Key> layout_keys() {
           {"none", "ring", "ulysses"}),
       RIESZ_INTEGERS(layout.space, 1,
                      "workers that share the rows of images, and workers that share their columns; only for "
-                     "models with such dims, resnet"),
+                     "models with such dims: resnet, unet and fno"),
       RIESZ_INTEGER(
           layout.pp, 1, kNoLimit,
           "pipeline parallel: workers, or teams of dp x ep x space x sp x tp, that share the layers out"),
@@ -38,8 +38,8 @@ std::vector<Key> layout_keys() {
                     "have some"),
       only("layout.ep", {"2"},
            choice(RIESZ_TEXT(layout.experts,
-                             "which axis, outside of experts, the workers of layout.ep are a part of: dp, so "
-                             "they share each batch too; or tp, so they share each layer"),
+                             "what layout.ep is outside of experts: dp, so each batch is split over it too; "
+                             "or tp, so each layer is"),
                   {"dp", "tp"})),
       RIESZ_INTEGER(layout.zero, 0, 3,
                     "ZeRO's stage: what the data-parallel workers share out: nothing; the optimizer's state; "
@@ -51,11 +51,11 @@ std::vector<Key> layout_keys() {
                    "whether what layers gathered is kept until backward, which then gathers nothing again"),
       RIESZ_SWITCH(layout.least_traffic,
                    "whether each layer is computed where it moves least, not where its operands lie"),
-      choice(
-          RIESZ_TEXT(layout.recompute,
-                     "what is computed again in backward, and not kept until then: nothing; transformer "
-                     "blocks, or residual blocks; or attention, whose scores are kept where dropout is on"),
-          {"none", "blocks", "attention"}),
+      choice(RIESZ_TEXT(layout.recompute,
+                        "what is computed again in backward, and not kept until then: nothing; transformer "
+                        "blocks, residual blocks, levels of a unet or Fourier blocks; or attention, whose "
+                        "scores are kept where dropout is on"),
+             {"none", "blocks", "attention"}),
       only("layout.recompute", {"blocks"},
            RIESZ_INTEGER(layout.recompute_every, 1, kNoLimit,
                          "which blocks: the first, and then every so many-th; 1: all")),

@@ -268,6 +268,8 @@ const Key* further_setting(const std::string& value) {
 
 void read_word(Config& config, const std::string& word) {
   const std::size_t equals = word.find('=');
+  RIESZ_CHECK(equals != std::string::npos || !word.ends_with(".toml"), in_quotes(word), " on ", kCommandLine,
+              " is no setting; a configuration comes before all settings, and there is one");
   RIESZ_CHECK(equals != std::string::npos && equals > 0, in_quotes(word), " on ", kCommandLine,
               " is no setting; write key=value, such as train.steps=100");
   const std::string origin = in_quotes(word) + " on " + kCommandLine;
@@ -279,6 +281,17 @@ void read_word(Config& config, const std::string& word) {
               "; write them as two words");
   set(config, origin, key, *parse_word(value, key).get("value"));
   config.origins[key.name] = kCommandLine;
+}
+
+/// What may be set in place of removing a key that only these read. The folder of model.from says what its
+/// model is, so model.kind cannot.
+std::string what_reads(const Readers& readers, const Config& config) {
+  const std::string& kind = config.model.kind;
+  if (config.model.from.empty() || readers.key != "model.kind")
+    return concat(", or set ", readers.key, "=", readers.values.front());
+  const char* upcycled = kind == "llama" ? "mixtral" : kind == "gpt2" ? "gpt2_moe" : "";
+  const bool helps = std::count(readers.values.begin(), readers.values.end(), upcycled) > 0;
+  return helps ? ", or set model.upcycle=true, which gives the model of model.from experts" : "";
 }
 
 /// What is not said, and is not the same of all kinds.
@@ -298,8 +311,8 @@ void check_is_read(const Key& key, const Config& config) {
     const std::string& origin = config.origins.at(key.name);
     throw_error(concat(key.name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
                        ", which is read only with ", readers_text(readers), ", but ", readers.key, " is ",
-                       value_text(*find_key(readers.key), config), "; remove it, or set ", readers.key, "=",
-                       readers.values.front()));
+                       value_text(*find_key(readers.key), config), "; remove it",
+                       what_reads(readers, config)));
   }
 }
 

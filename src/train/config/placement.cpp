@@ -63,6 +63,17 @@ void check_micro_batches(const Config& config) {
               m > p ? concat(" or ", m - m % p) : std::string(), ", or take another schedule");
 }
 
+/// A default that follows layout.pp would make losses follow it too.
+void check_batch_norms(const Config& config) {
+  RIESZ_CHECK(config.train.micro_batches > 0 || !has_batch_norms(config.model),
+              value_and_origin(config, "layout.pp"), ": ", value_and_origin(config, "model.kind"),
+              " has batch norms, which take the moments of a micro-batch, so its losses depend on "
+              "train.micro_batches, and that is not set; set it, such as to ",
+              micro_batches_of(config),
+              ", twice layout.pp; a training with one stage has the same losses with "
+              "the same number");
+}
+
 /// "PATTERN=STAGE PATTERN=STAGE …"
 std::vector<std::pair<std::string, int>> read_names(const Config& config) {
   std::vector<std::pair<std::string, int>> names;
@@ -91,8 +102,9 @@ void check_blocks(const Config& config, const CostTree& tree) {
               chunks(config) == 1 ? " stage" : " stages", " of each worker are more than the ", most,
               " blocks that the model has, ", shortened(paths),
               "; a stage has one at least: set layout.pp to ", most / chunks(config), " or less, or ",
-              has_space(config.model) ? std::string("give model.depths more blocks")
-                                      : concat("model.layers above ", config.model.layers));
+              config.model.kind == "resnet" ? std::string("give model.depths more blocks")
+              : config.model.kind == "unet" ? concat("model.levels above ", config.model.levels)
+                                            : concat("model.layers above ", config.model.layers));
 }
 
 }  // namespace
@@ -100,6 +112,7 @@ void check_blocks(const Config& config, const CostTree& tree) {
 void check_pipeline(const Config& config) {
   if (config.layout.pp == 1) return;
   check_chunks(config);
+  check_batch_norms(config);
   check_micro_batches(config);
   RIESZ_CHECK(config.pipeline.partition != "sagemaker" || config.pipeline.schedule == "gpipe",
               "pipeline.partition = \"sagemaker\" may give a stage modules that lie apart, to which a "

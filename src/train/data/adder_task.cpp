@@ -106,7 +106,7 @@ std::string AdderTask::sum_text(std::int64_t sum, std::int64_t answer) const {
   return text;
 }
 
-std::vector<std::string> AdderTask::report(const Predict& model, double) const {
+std::vector<std::string> AdderTask::report(const Predict& model, const HeldOut&) const {
   const Score trained = score(model, training_);
   const Score held_out = score(model, held_out_);
   const Score all{trained.exact + held_out.exact, trained.of + held_out.of};

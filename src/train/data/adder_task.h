@@ -25,7 +25,7 @@ class AdderTask final : public Task {
   std::uint64_t digest() const override { return 0; }
   /// The share of exact answers, for trained and held-out sums apart, and a few sums as the model writes
   /// them.
-  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;
 
   /// The sums' numbers, as `Adder` counts them.
   const std::vector<std::int64_t>& training_sums() const { return training_; }

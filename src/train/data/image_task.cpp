@@ -23,8 +23,7 @@
 namespace riesz {
 namespace {
 
-constexpr std::int64_t kAtOnce = 500;  // images that the model sees in one call
-constexpr std::size_t kShown = 10;     // labels that the report names
+constexpr std::size_t kShown = 10;  // labels that the report names
 
 std::uint64_t digest_of(const ImageSet& set) {
   const at::Tensor images = set.images.contiguous(), labels = set.labels.contiguous();
@@ -169,6 +168,7 @@ ImageTask::ImageTask(const Config& config)
       seed_(static_cast<std::uint64_t>(config.train.seed)),
       shift_(config.data.shift),
       mirror_(config.data.mirror),
+      at_once_(config.train.batch),
       shown_(preprocessing_of(config)) {
   const ImageLists lists = lists_of(config);
   const ReadableImages training = read_readable_images(lists.training, shown_.form);
@@ -219,7 +219,7 @@ std::string ImageTask::describe() const {
                 " to train on, ", grouped(held_out_.count()), " held out", skipped_);
 }
 
-std::vector<std::string> ImageTask::report(const Predict& model, double) const {
+std::vector<std::string> ImageTask::report(const Predict& model, const HeldOut&) const {
   struct Score {
     std::size_t label;
     std::int64_t right = 0, of = 0;
@@ -227,12 +227,13 @@ std::vector<std::string> ImageTask::report(const Predict& model, double) const {
   std::vector<Score> scores;
   for (std::size_t label = 0; label < training_.names.size(); ++label) scores.push_back({label});
   Score all{0};
-  for (std::int64_t from = 0; from < held_out(); from += kAtOnce) {
-    const Batch some = held_out(from, std::min(from + kAtOnce, held_out()));
-    const at::Tensor found = at::argmax(model(some.inputs), 1).eq(some.targets).to(at::kLong).contiguous();
+  for (std::int64_t from = 0; from < held_out(); from += at_once_) {
+    const Batch some = held_out(from, std::min(from + at_once_, held_out()));
+    const at::Tensor labels = some.targets.whole();
+    const at::Tensor found = at::argmax(model(some.inputs), 1).eq(labels).to(at::kLong).contiguous();
     for (std::int64_t row = 0; row < some.rows(); ++row) {
       const std::int64_t right = found.const_data_ptr<std::int64_t>()[row];
-      const auto label = static_cast<std::size_t>(some.targets.const_data_ptr<std::int64_t>()[row]);
+      const auto label = static_cast<std::size_t>(labels.const_data_ptr<std::int64_t>()[row]);
       for (Score* score : {&scores[label], &all}) score->right += right, score->of += 1;
     }
   }

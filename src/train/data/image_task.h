@@ -37,7 +37,7 @@ class ImageTask final : public Task {
   std::string describe() const override;
   std::uint64_t digest() const override { return digest_; }
   /// How many of the held-out images get their label, and the labels with the fewest.
-  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;
 
  private:
   /// Shifts and mirrors an image of bytes, by the draws of its place in training.
@@ -47,6 +47,7 @@ class ImageTask final : public Task {
   std::uint64_t seed_;
   std::int64_t shift_;
   bool mirror_;
+  std::int64_t at_once_;  // images that the model sees in a call of the report
   Preprocessing shown_;
   ImageSet training_;
   ImageSet held_out_;

@@ -2,15 +2,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/data/task.h"
 
+#include <numeric>
+
 #include "riesz/comm/error.h"
 #include "riesz/train/data/adder_task.h"
+#include "riesz/train/data/cells_task.h"
+#include "riesz/train/data/darcy_task.h"
 #include "riesz/train/data/image_task.h"
 #include "riesz/train/data/token_task.h"
 
 namespace riesz {
 
-Batch Batch::part(const Interval& of) const {
-  return {inputs.narrow(0, of.begin, of.size()), targets.narrow(0, of.begin, of.size())};
+Batch Batch::part(const Interval& of) const { return {inputs.part(of), targets.part(of)}; }
+
+std::optional<double> HeldOut::overlap() const {
+  if (overlaps.empty()) return std::nullopt;
+  return std::accumulate(overlaps.begin(), overlaps.end(), 0.0) / static_cast<double>(overlaps.size());
 }
 
 std::string DataUnit::text(std::int64_t rows) const {
@@ -25,6 +32,8 @@ std::int64_t sequence_length(const Config& config) {
 std::unique_ptr<Task> make_task(const Config& config) {
   if (config.data.task == "adder") return std::make_unique<AdderTask>(config);
   if (config.data.task == "images") return std::make_unique<ImageTask>(config);
+  if (config.data.task == "cells") return std::make_unique<CellsTask>(config);
+  if (config.data.task == "darcy") return std::make_unique<DarcyTask>(config);
   return std::make_unique<TokenTask>(config);
 }
 

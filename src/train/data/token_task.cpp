@@ -22,11 +22,11 @@ namespace {
 /// Each row is written by write(row, inputs, targets).
 Batch batch_of(std::int64_t rows, std::int64_t length,
                const std::function<void(std::int64_t, std::int64_t*, std::int64_t*)>& write) {
-  Batch batch{at::empty({rows, length}, at::kLong), at::empty({rows, length}, at::kLong)};
-  auto* const inputs = batch.inputs.mutable_data_ptr<std::int64_t>();
-  auto* const targets = batch.targets.mutable_data_ptr<std::int64_t>();
+  const at::Tensor all = at::empty({2, rows, length}, at::kLong);
+  auto* const inputs = all.mutable_data_ptr<std::int64_t>();
+  auto* const targets = inputs + rows * length;
   for (std::int64_t row = 0; row < rows; ++row) write(row, inputs + row * length, targets + row * length);
-  return batch;
+  return {all.select(0, 0), all.select(0, 1)};
 }
 
 std::unique_ptr<const TokenSource> source_of(const Config& config) {
@@ -57,10 +57,10 @@ Batch TokenTask::held_out(std::int64_t begin, std::int64_t end) const {
   });
 }
 
-std::vector<std::string> TokenTask::report(const Predict& model, double held_out_loss) const {
+std::vector<std::string> TokenTask::report(const Predict& model, const HeldOut& held_out) const {
   char numbers[128];
   std::snprintf(numbers, sizeof numbers, "held-out perplexity: %.4f (%.4f bits per %s)",
-                std::exp(held_out_loss), held_out_loss / std::numbers::ln2, source_->token());
+                std::exp(held_out.loss), held_out.loss / std::numbers::ln2, source_->token());
   std::vector<std::string> lines{numbers};
   if (sample_ == 0) return lines;
   const std::int64_t before = std::max<std::int64_t>(1, length_ / 2);

@@ -28,7 +28,7 @@ class TokenTask final : public Task {
   std::uint64_t digest() const override { return source_->digest(); }
   /// The held-out loss as perplexity and in bits per token, and what the model writes after the first
   /// held-out tokens.
-  std::vector<std::string> report(const Predict& model, double held_out_loss) const override;
+  std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;
 
  private:
   std::int64_t length_;

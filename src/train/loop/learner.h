@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,8 +16,13 @@ namespace riesz {
 
 class Pipeline;
 
+/// What a model predicts of each row, and so by which loss it learns: labels, or next tokens, or a label of
+/// each pixel, by cross-entropy; or the numbers of a field, by `relative_error`.
+enum class Predicted { labels, pixels, fields };
+
 /// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
-/// (rows, …, vocabulary), in any placement, with the model's own loss if it has one.
+/// (rows, …, vocabulary), in any placement, with the model's own loss if it has one. Of a field the logits
+/// are the field, in the space of the targets.
 struct Learner {
   Module& module;
   Space inputs;
@@ -25,36 +31,46 @@ struct Learner {
   Partition workers = inputs.partition();  ///< of all its stages
   /// Makes the model's input from a batch's inputs, such as the patches of images. Local; each row by itself.
   /// Without it the model reads the inputs themselves.
-  std::function<at::Tensor(const at::Tensor& inputs)> reads = {};
+  std::function<Rows(const Rows& inputs)> reads = {};
   std::map<std::string, std::string> files = {};  ///< files beside its weights in a checkpoint, by name
   /// Gives the parameters trained weights in place of the drawn ones. `TrainingStep` calls it once `Zero`
   /// keeps the parameters, so each worker reads no more than it keeps. Without it the weights stay as drawn.
   std::function<void()> load = {};
+  Predicted predicted = Predicted::labels;
 };
 
-/// The number of a batch's targets that count.
-std::int64_t count_targets(const Batch& batch);
+/// The number of a batch's targets that count: of fields their rows.
+std::int64_t count_targets(const Learner& model, const Batch& batch);
 
-/// The cross-entropy of a batch; every worker gives all rows. Collective over the model's workers.
+/// The loss of a batch; every worker gives all rows. Collective over the model's workers.
 Loss loss_of(const Learner& model, const Batch& batch);
 
-/// Training takes gradients of this: the sum of the batch's cross-entropies, and `times` the model's own loss
-/// if it has one. Collective over the model's workers.
+/// Training takes gradients of this: the sum of the losses of the batch's targets, and `times` the model's
+/// own loss if it has one. Collective over the model's workers.
 Vector training_loss(const Learner& model, const Batch& batch, double times);
 
 // The model as it is, without dropout or gradients. With a `pipeline` of the model, the rows of a call are
 // cut into its micro-batches, as those of a step, and go forward by its schedule: stages compute at once.
-// Where there are fewer rows, some micro-batches have none and are left out. Without a pipeline, and for one
-// row, stages compute one after another. The result is on the CPU. On a device the calls wait for it, then
-// throw what late checks found (`settle_late_checks`).
+// Where there are fewer rows, some micro-batches have none and are left out. Without a pipeline, the rows of
+// a call are cut into `parts`, one after another, so a call takes no more memory than a step of as many
+// micro-batches. For one row, stages compute one after another. The result is on the CPU. On a device the
+// calls wait for it, then throw what late checks found (`settle_late_checks`).
 
-/// `Predict` by the model: the logits of each row's last target, whole on every worker, on the CPU.
-/// Collective over the model's workers. Cost: that of the model; these logits alone are gathered.
-at::Tensor predict(const Learner& model, const at::Tensor& inputs, const Pipeline* pipeline = nullptr);
+/// `Predict` by the model: the logits of each row's last target, or all of pixels or fields, whole on every
+/// worker, on the CPU. Collective over the model's workers. Cost: that of the model; these logits alone are
+/// gathered.
+at::Tensor predict(const Learner& model, const Rows& inputs, const Pipeline* pipeline = nullptr,
+                   std::int64_t parts = 1);
 
-/// The mean loss in nats of the first `rows` held-out rows, `at_once` of them in a call. The same bits on all
-/// workers. Collective over the model's workers.
-double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
-                     const Pipeline* pipeline = nullptr);
+/// Measures the first `rows` held-out rows, `at_once` of them in a call; overlaps are measured of pixels. The
+/// same bits on all workers. Collective over the model's workers.
+HeldOut measure_held_out(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
+                         const Pipeline* pipeline = nullptr, std::int64_t parts = 1);
+
+/// The loss of such a measurement.
+inline double held_out_loss(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
+                            const Pipeline* pipeline = nullptr, std::int64_t parts = 1) {
+  return measure_held_out(model, task, rows, at_once, pipeline, parts).loss;
+}
 
 }  // namespace riesz

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/train/loop/loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -105,7 +106,10 @@ Trained run_training(const Config::Train& config, TrainingStep& train_step, cons
     row = Late{row, result}.known();
     if (evaluates) {
       const Range evaluation(RangeKind::phase, "evaluation");
-      row.held_out_loss = held_out_loss(model, task, config.eval_size, config.batch, train_step.pipeline());
+      trained.held_out = measure_held_out(model, task, config.eval_size, config.batch, train_step.pipeline(),
+                                          std::max<std::int64_t>(1, config.micro_batches));
+      row.held_out_loss = trained.held_out.loss;
+      row.overlap = trained.held_out.overlap();
     }
     show(row);
     return last;

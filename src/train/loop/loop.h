@@ -24,6 +24,7 @@ using Stop = std::function<bool()>;
 struct Trained {
   std::vector<Row> rows;  ///< one for each step that was made here
   double seconds = 0;     ///< of the steps alone, without measurements of the held-out loss
+  HeldOut held_out;       ///< of the last measurement, which the last step has
   /// The traffic that left this worker in one step, by operator: in the second step, or the first if there
   /// was only one.
   std::map<std::string, Traffic> traffic;

@@ -20,9 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kConfiguration = "config.toml";
-constexpr const char* kResults[] = {"loss.csv",    "metrics.jsonl", "events.out.tfevents.0.riesz",
-                                    "loss.svg",    "report.txt",    "trace.json",
-                                    kConfiguration};
+constexpr const char* kResults[] = {"loss.csv",     "metrics.jsonl", "events.out.tfevents.0.riesz",
+                                    "loss.svg",     "report.txt",    "trace.json",
+                                    "pictures.png", kConfiguration};
 
 /// Where the training's config.toml has its checkpoints go; the folder itself where it says nothing.
 fs::path checkpoints_of(const fs::path& folder) try {

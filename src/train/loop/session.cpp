@@ -13,6 +13,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/partition/agreement/alike.h"
+#include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/loop/checkpoints.h"
 #include "riesz/train/loop/ignored_signals.h"
@@ -72,7 +73,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   std::ostream nowhere(nullptr);
   std::ostream& notes = config.quiet ? nowhere : std::clog;
   std::optional<Results> results;
-  if (first) results.emplace(config, task.unit().counted, std::cout, notes);
+  if (first) results.emplace(config, task.unit(), std::cout, notes);
 
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
@@ -114,15 +115,17 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   say(checkpoints.after(steps, true));
   if (results && steps < config.train.steps)
     results->say(concat("stopped by a signal after step ", steps, " of ", config.train.steps));
-  const Predict trained_model = [&](const at::Tensor& inputs) {
-    return predict(model, inputs, step.pipeline());
+  const Predict trained_model = [&](const Rows& inputs) {
+    return predict(model, inputs, step.pipeline(), micro_batches_of(config));
   };
-  const std::vector<std::string> lines = task.report(trained_model, *trained.rows.back().held_out_loss);
+  const std::vector<std::string> lines = task.report(trained_model, trained.held_out);
+  at::Tensor picture;
+  if (config.output.pictures > 0) picture = task.picture(trained_model, config.output.pictures);
   const std::string text = summary(config, model, task, trained, collect_traffic(mesh, trained.traffic),
                                    collect_memory(mesh, step.memory())) +
                            profile.report();
   if (!config.pipeline.trace.empty()) trace(config, step, mesh, results);
-  if (results) results->finish(rows, lines, text);
+  if (results) results->finish(rows, lines, text, picture);
   checkpoints.check_saved(steps);
   if (results) results->conclude(checkpoints.what_resume_takes()());
   set_failure_note({});

@@ -105,7 +105,7 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   const std::int64_t parts = micro_batches_of(config_);
   const Split split = Split::balanced(batch.rows(), static_cast<int>(parts));
   // Of all micro-batches together, known before the first goes backward.
-  const auto targets = static_cast<double>(std::max<std::int64_t>(count_targets(batch), 1));
+  const auto targets = static_cast<double>(std::max<std::int64_t>(count_targets(model_, batch), 1));
   const double mean = 1.0 / targets;
   const auto scaled = [&](const Vector& sum) { return scale_ ? scale_->scaled(sum, mean) : mean * sum; };
   const auto sum = [&](std::int64_t i) {

@@ -41,8 +41,8 @@ std::vector<Point> thinned(const std::vector<Point>& points, std::size_t limit) 
   return means;
 }
 
-Chart loss_chart(const std::string& title, const std::vector<Row>& rows) {
-  Chart chart{title, "step", "loss (nats)", {{"training", {}}, {"held out", {}}}};
+Chart loss_chart(const std::string& title, const std::vector<Row>& rows, const std::string& loss) {
+  Chart chart{title, "step", loss, {{"training", {}}, {"held out", {}}}};
   for (const Row& row : rows) {
     const auto step = static_cast<double>(row.step);
     chart.curves[0].points.push_back({step, row.loss});

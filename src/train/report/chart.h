@@ -38,6 +38,7 @@ std::vector<double> all_y(const Chart& chart);
 std::vector<Point> thinned(const std::vector<Point>& points, std::size_t limit);
 
 /// The losses of a run over its steps.
-Chart loss_chart(const std::string& title, const std::vector<Row>& rows);
+Chart loss_chart(const std::string& title, const std::vector<Row>& rows,
+                 const std::string& loss = "loss (nats)");
 
 }  // namespace riesz

@@ -59,13 +59,14 @@ std::string event(double time, const Row& row) {
   };
   add("loss/train", row.loss);
   add("loss/held_out", row.held_out_loss);
+  add("iou/held_out", row.overlap);
   add("learning_rate", row.learning_rate);
   add("gradient_norm", row.gradient_norm);
   add("rate", row.rate);
   if (row.experts) {
-    add("experts/load", row.experts->load);
+    add("experts/expert_load", row.experts->expert_load);
     add("experts/dropped", row.experts->dropped);
-    add("experts/gate_entropy", row.experts->entropy);
+    add("experts/gate_entropy", row.experts->gate_entropy);
   }
   return real(1, time) + whole(2, row.step) + part(5, values);
 }

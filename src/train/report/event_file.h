@@ -11,9 +11,9 @@
 namespace riesz {
 
 /// TensorBoard's event files: TFRecords of protocol buffers, written out here. A row is one event with its
-/// scalars in fp32: loss/train, loss/held_out, learning_rate, gradient_norm, rate; of a model with experts
-/// also experts/load, experts/dropped, experts/gate_entropy. Scalars that were not measured are left out.
-/// `began`: the time when training began, in seconds since 1970; rows count from it.
+/// scalars in fp32: loss/train, loss/held_out, learning_rate, gradient_norm, rate. A model with experts also
+/// has experts/expert_load, experts/dropped and experts/gate_entropy. Scalars that were not measured are left
+/// out. `began`: the time when training began, in seconds since 1970; rows count from it.
 RowFormat event_file(double began);
 
 /// CRC-32C (Castagnoli; RFC 3720) of bytes.

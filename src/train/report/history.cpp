@@ -82,14 +82,15 @@ RowFormat json_lines() {
             };
             add("loss", row.loss);
             add("held_out_loss", row.held_out_loss);
+            add("held_out_iou", row.overlap);
             add("learning_rate", row.learning_rate);
             add("gradient_norm", row.gradient_norm);
             add("rate", row.rate);
             add("seconds", row.seconds);
             if (row.experts) {
-              add("expert_load", row.experts->load);
+              add("expert_load", row.experts->expert_load);
               add("dropped", row.experts->dropped);
-              add("gate_entropy", row.experts->entropy);
+              add("gate_entropy", row.experts->gate_entropy);
             }
             return line + "}\n";
           }};

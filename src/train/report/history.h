@@ -12,11 +12,11 @@
 
 namespace riesz {
 
-/// How a model with experts chose them in a step, over all its tokens.
+/// How the gates of a model with experts chose in a step, over all its tokens.
 struct ExpertRow {
-  double load = 0;  ///< the greatest share of a block's expert over the mean one; 1: all blocks are balanced
-  double dropped = 0;  ///< the share of choices that were dropped, mean over blocks
-  double entropy = 0;  ///< of a token's probabilities of experts, in nats, mean over tokens and blocks
+  double expert_load = 0;   ///< the largest share of choices of one expert ÷ the mean; 1: all chosen alike
+  double dropped = 0;       ///< the share of choices that were dropped, mean over blocks
+  double gate_entropy = 0;  ///< of a token's probabilities of experts, in nats, mean over tokens and blocks
 
   bool operator==(const ExpertRow&) const = default;
 };
@@ -32,6 +32,7 @@ struct Row {
   double seconds = 0;        ///< since training began
   bool skipped = false;      ///< fp16: it changed nothing; not written to files, where the norm is infinite
   std::optional<ExpertRow> experts = {};  ///< of a model with experts; not in the CSV
+  std::optional<double> overlap = {};     ///< of pixels (`HeldOut::overlap`), with that loss; not in the CSV
 
   bool operator==(const Row&) const = default;
 };
@@ -53,9 +54,9 @@ struct RowFormat {
 };
 
 RowFormat csv_format();
-/// A JSON object in each line, with the CSV's names, and expert_load, dropped and gate_entropy of a model
-/// with experts. Numbers that were not measured are left out, and so are those that are not finite, which
-/// JSON cannot express.
+/// A JSON object in each line, with the CSV's names, held_out_iou of pixels, and expert_load, dropped and
+/// gate_entropy of a model with experts. Numbers that were not measured are left out, and so are those that
+/// are not finite, which JSON cannot express.
 RowFormat json_lines();
 
 /// A file of rows on disk. Each row is written at once, by one write, so a crash loses no written row.

@@ -86,9 +86,10 @@ std::string Progress::line(const Row& row, std::size_t width) const {
   const std::string step = "step " + std::to_string(row.step) + "/" + std::to_string(steps_);
   const std::string loss = number("  loss %.4g", row.loss);
   std::string held_out = held_out_loss_ ? number("  held out %.4g", *held_out_loss_) : "";
-  std::string experts = row.experts ? concat(number("  load %.3g", row.experts->load),
+  if (overlap_) held_out += number("  IoU %.4f", *overlap_);
+  std::string experts = row.experts ? concat(number("  expert_load %.3g", row.experts->expert_load),
                                              number("  dropped %.2g %%", 100 * row.experts->dropped),
-                                             number("  entropy %.3g", row.experts->entropy))
+                                             number("  gate_entropy %.3g", row.experts->gate_entropy))
                                     : "";
   std::string speed = "  " + grouped(std::llround(rate_)) + " " + counted_ + "s/s";
   // By the steps that this progress has seen, but for the first, which takes longer: an earlier run, from
@@ -109,7 +110,7 @@ void Progress::update(const Row& row) {
   if (!first_) first_ = row;
   const double past = rate_ == 0 ? 0 : kSmoothing;
   rate_ = past * rate_ + (1 - past) * row.rate;
-  if (row.held_out_loss) held_out_loss_ = row.held_out_loss;
+  if (row.held_out_loss) held_out_loss_ = row.held_out_loss, overlap_ = row.overlap;
   if (!due(row)) return;
   if (screen_ == Screen::terminal) {
     // The last column stays free: some terminals go on to the next line once it is written.

@@ -25,11 +25,12 @@ Screen choose_screen(const std::string& setting);
 /// puts a terminal of its own, without a width, in between. Else the variable COLUMNS, else 80.
 std::size_t terminal_columns();
 
-/// The progress line of a run: step, loss, what gates chose where there are experts (`ExpertRow`), rate, and
-/// the time left, estimated from the steps since the first. On a terminal the line is rewritten at most ten
-/// times a second, and is narrower than the terminal. Where there is too little room, it leaves out the
-/// experts, the rate, the held-out loss and the time left, in this order, and then cuts off its end. A log
-/// gets a line at every twentieth of the steps, after ten seconds without one, and at the last step.
+/// The progress line of a run: step, loss, held-out loss and overlap (IoU), the `ExpertRow` where there are
+/// experts, rate, and the time left. That is estimated from the steps since the first. On a terminal the line
+/// is rewritten at most ten times a second, and is narrower than the terminal. Where there is too little room,
+/// it leaves out the experts, the rate, the held-out loss and the time left, in this order. Then it cuts off
+/// its end. A log gets a line at every twentieth of the steps, after ten seconds without one, and at the last
+/// step.
 class Progress {
  public:
   using Clock = std::function<double()>;         ///< seconds
@@ -59,7 +60,7 @@ class Progress {
   std::optional<double> shown_at_;
   std::int64_t shown_step_ = 0;
   double rate_ = 0;
-  std::optional<double> held_out_loss_;
+  std::optional<double> held_out_loss_, overlap_;
   bool open_ = false;
 };
 

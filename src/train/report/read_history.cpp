@@ -85,6 +85,7 @@ std::optional<Row> row_of_json(const std::string& line) {
     return std::nullopt;
   const double norm = number("gradient_norm").value_or(std::numeric_limits<double>::infinity());
   Row row{step->get<std::int64_t>(), *loss, number("held_out_loss"), *learning_rate, norm, *rate, *seconds};
+  row.overlap = number("held_out_iou");
   const auto load = number("expert_load"), dropped = number("dropped"), entropy = number("gate_entropy");
   if (load && dropped && entropy) row.experts = ExpertRow{*load, *dropped, *entropy};
   return row;
@@ -130,8 +131,8 @@ std::vector<Read> rows_of(const fs::path& path, std::int64_t step, ReadHistory& 
   return all;
 }
 
-/// Adds what metrics.jsonl alone has: rows of steps that have none, and what rows say of experts. Says which
-/// rows it adds, and which it has not.
+/// Adds what metrics.jsonl alone has: rows of steps that have none, and what rows say of experts and of
+/// overlaps. Says which rows it adds, and which it has not.
 void fill_gaps(const fs::path& csv, const fs::path& lines, std::int64_t step, ReadHistory& history) {
   std::map<std::int64_t, Row> rows;
   for (const Row& row : history.rows) rows[row.step] = row;
@@ -143,6 +144,7 @@ void fill_gaps(const fs::path& csv, const fs::path& lines, std::int64_t step, Re
     if (!row || row->step < 1 || row->step > step) continue;
     const auto [at, added] = rows.emplace(row->step, *row);
     at->second.experts = row->experts;
+    at->second.overlap = row->overlap;
     if (added) filled.push_back(row->step);
   }
   for (std::int64_t each = 1; each <= step; ++each) {

@@ -16,6 +16,7 @@
 #include "riesz/io/atomic_file.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/io/images/encode_png.h"
 #include "riesz/io/tokenizer/unicode.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/report/chart.h"
@@ -31,6 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kCsv = "loss.csv";
 constexpr const char* kLines = "metrics.jsonl";
+constexpr const char* kPictures = "pictures.png";
 
 fs::path made(const fs::path& folder) {
   make_folders(folder);
@@ -39,9 +41,7 @@ fs::path made(const fs::path& folder) {
 
 /// With paths that mean the same from any folder.
 Config anywhere(Config config) {
-  const auto absolute = [](const std::string& path) {
-    return absolute_path(path).string();
-  };
+  const auto absolute = [](const std::string& path) { return absolute_path(path).string(); };
   for (const Key& key : schema()) {
     if (!key.path) continue;
     std::string& value = std::get<std::string& (*)(Config&)>(key.field)(config);
@@ -69,13 +69,14 @@ std::string saved_config(const Config& config) {
   return to_toml(saved);
 }
 
-Results::Results(const Config& config, const std::string& counted, std::ostream& report, std::ostream& notes)
+Results::Results(const Config& config, const DataUnit& unit, std::ostream& report, std::ostream& notes)
     : config_(config),
+      unit_(unit),
       folder_(made(config.output.folder)),
       lock_(folder_),
       report_(report),
       notes_(notes),
-      progress_(notes, choose_screen(config.output.progress), config.train.steps, counted) {}
+      progress_(notes, choose_screen(config.output.progress), config.train.steps, unit.counted) {}
 
 void Results::begin() {
   const double now =
@@ -96,7 +97,7 @@ void Results::begin() {
   for (Rows& rows : all) rows.file.emplace(folder_ / rows.name, rows.format, earlier_);
   write_file(folder_ / "config.toml", saved_config(config_));
   std::error_code error;
-  for (const char* earlier : {"loss.svg", "report.txt"}) fs::remove(folder_ / earlier, error);
+  for (const char* earlier : {"loss.svg", "report.txt", kPictures}) fs::remove(folder_ / earlier, error);
   if (config_.train.profile.empty()) fs::remove(folder_ / "trace.json", error);
   histories_ = std::move(all);
 }
@@ -142,11 +143,12 @@ void Results::conclude(const std::string& line) {
 }
 
 void Results::finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
-                     const std::string& summary) {
+                     const std::string& summary, const at::Tensor& picture) {
   progress_.finish();
   // A launcher hands on both outputs, each when it comes to it: the report is to come behind the notes.
   if (launched_rank()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const Chart chart = loss_chart("Loss of " + escaped(folder_.filename().string()), rows);
+  const Chart chart = loss_chart("Loss of " + escaped(folder_.filename().string()), rows,
+                                 unit_.loss.empty() ? "loss (nats)" : unit_.loss);
   std::string report;
   for (const std::string& line : task_lines) report += line + "\n";
   report += "\n" + terminal_picture(chart) + "\n" + summary;
@@ -156,8 +158,10 @@ void Results::finish(const std::vector<Row>& rows, const std::vector<std::string
     if (!lost.file) write_file(folder_ / lost.name, lost.format.of(rows));
   }
   write_file(folder_ / "loss.svg", svg(chart));
-  print("files         " + escaped(config_.output.folder) +
-        "/: loss.svg, report.txt, config.toml; of all steps loss.csv, metrics.jsonl, "
+  if (picture.defined()) write_file(folder_ / kPictures, encode_png(picture));
+  print("files         " + escaped(config_.output.folder) + "/: loss.svg, report.txt, config.toml" +
+        (picture.defined() ? concat(", ", kPictures) : "") +
+        "; of all steps loss.csv, metrics.jsonl, "
         "events.out.tfevents.0.riesz\n");
 }
 

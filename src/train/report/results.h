@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <filesystem>
 #include <optional>
 #include <ostream>
@@ -10,6 +12,7 @@
 
 #include "riesz/io/folder_lock.h"
 #include "riesz/train/config/config.h"
+#include "riesz/train/data/task.h"
 #include "riesz/train/report/history.h"
 #include "riesz/train/report/progress.h"
 
@@ -25,10 +28,10 @@ std::string saved_config(const Config& config);
 /// end loss.svg and report.txt. While this lives no other job can use the folder.
 class Results {
  public:
-  /// Makes the folder if need be, and changes nothing in it. `counted`: what rates count, such as "token".
+  /// Makes the folder if need be, and changes nothing in it. `unit`: of the task's data.
   /// @throws Error naming the job that has it, or if it cannot be made.
   /// `report` takes what was asked for, and `notes` progress and what people may want to know.
-  Results(const Config& config, const std::string& counted, std::ostream& report, std::ostream& notes);
+  Results(const Config& config, const DataUnit& unit, std::ostream& report, std::ostream& notes);
 
   /// Resumes from this step of an earlier run: its rows up to there stay in each file, and are returned. If
   /// loss.csv is damaged, it says so; the first step then repairs the files of rows and keeps the old ones
@@ -41,10 +44,11 @@ class Results {
   void step(const Row& row);
   /// A note between the lines of steps.
   void say(const std::string& line);
-  /// Prints the report, and only then writes it and the other files.
+  /// Prints the report, and only then writes it and the other files; with a picture (`Task::picture`), if
+  /// that is defined, also pictures.png.
   /// @throws Error naming a file that cannot be written.
   void finish(const std::vector<Row>& rows, const std::vector<std::string>& task_lines,
-              const std::string& summary);
+              const std::string& summary, const at::Tensor& picture = {});
   /// Prints the report's last line, behind all that is saved. @throws Error where the report could not be
   /// printed.
   void conclude(const std::string& line);
@@ -61,6 +65,7 @@ class Results {
   void print(const std::string& text);
 
   Config config_;
+  DataUnit unit_;
   std::filesystem::path folder_;
   FolderLock lock_;
   std::ostream& report_;

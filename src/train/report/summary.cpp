@@ -43,7 +43,8 @@ std::int64_t count(const std::vector<Parameter>& parameters) {
 std::string parameters_text(const std::vector<Parameter>& all) {
   std::vector<Parameter> frozen = all;
   std::erase_if(frozen, [](const Parameter& each) { return each.trained(); });
-  return grouped(count(all)) + (frozen.empty() ? "" : concat(", of which ", grouped(count(frozen)), " frozen"));
+  return grouped(count(all)) +
+         (frozen.empty() ? "" : concat(", of which ", grouped(count(frozen)), " frozen"));
 }
 
 /// Of this process, in bytes.
@@ -147,8 +148,8 @@ std::string summary(const Config& config, const Learner& model, const Task& task
   const auto counted = steps * config.train.batch * unit.each;
   std::ostringstream losses;
   losses.precision(4);
-  losses << last.loss << " in the last step, " << *last.held_out_loss << " held out (nats per "
-         << unit.counted << ")";
+  losses << last.loss << " in the last step, " << *last.held_out_loss << " held out ("
+         << (unit.loss.empty() ? "nats per " + unit.counted : unit.loss) << ")";
   return line("model", model.module.describe()) +
          line("parameters", parameters_text(model.module.parameters())) +
          line("layout",

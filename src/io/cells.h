@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "riesz/partition/interval.h"
+
+namespace riesz {
+
+/// Images of cells in grey, made by a seed, to learn from which pixels are of which cell. Each image has 4 to
+/// 8 cells, discs and ellipses at any angle, brighter than the background, with noise on all pixels. A later
+/// cell lies above an earlier one. An image is a function of (seed, its number), and a pixel of its place in
+/// it. So every worker can make any box of any image by itself.
+class CellImages {
+ public:
+  static constexpr std::int64_t labels = 3;
+  static constexpr std::array<const char*, labels> names{"background", "disc", "ellipse"};
+
+  /// Of size × size pixels. @throws Error unless size is at least 16.
+  CellImages(std::int64_t size, std::uint64_t seed);
+
+  std::int64_t size() const { return size_; }
+  /// Pixels of these images, in these rows and columns: (images, 1, rows, columns), fp32, of about mean 0 and
+  /// deviation 1.
+  at::Tensor pixels(const std::vector<std::int64_t>& numbers, const Interval& rows,
+                    const Interval& columns) const;
+  /// Their labels: (images, rows, columns), int64.
+  at::Tensor truth(const std::vector<std::int64_t>& numbers, const Interval& rows,
+                   const Interval& columns) const;
+
+ private:
+  struct Cell;
+  std::vector<Cell> cells_of(std::int64_t number) const;
+
+  std::int64_t size_;
+  std::uint64_t seed_;
+  std::uint64_t noise_;  // a key
+};
+
+}  // namespace riesz
