@@ -21,7 +21,7 @@ class CellImages {
   static constexpr std::int64_t labels = 3;
   static constexpr std::array<const char*, labels> names{"background", "disc", "ellipse"};
 
-  /// Of size × size pixels. @throws Error unless size is at least 16.
+  /// Images have size × size pixels. @throws Error unless size is at least 16.
   CellImages(std::int64_t size, std::uint64_t seed);
 
   std::int64_t size() const { return size_; }

@@ -64,7 +64,7 @@ at::Tensor shares(GateOptions::Score score, const at::Tensor& logits, const at::
   return logs.softmax(1);
 }
 
-/// The gates of the chosen experts, 0 of a choice that is not kept. `kept` is undefined where all are.
+/// The gate values of the chosen experts, 0 of a choice that is not kept. `kept` is undefined where all are.
 at::Tensor gates_of(const GateOptions& o, const at::Tensor& logits, const at::Tensor& scores,
                     const at::Tensor& chosen, const at::Tensor& kept) {
   at::Tensor gates =

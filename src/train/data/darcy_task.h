@@ -17,7 +17,7 @@ class DarcyTask final : public Task {
   /// Collective over the job. @throws Error as `DarcyFlow` and `MadeRows`.
   explicit DarcyTask(const Config& config);
 
-  /// Of all coefficients, coordinates and solutions. Local.
+  /// What all coefficients, coordinates and solutions take. Local.
   static std::int64_t bytes(const Config& config);
 
   /// Numbers of a cell of the solution.

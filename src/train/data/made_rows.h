@@ -19,9 +19,9 @@ class MadeRows {
   explicit MadeRows(const Config& config);
 
   std::int64_t held_out() const { return held_out_; }
-  /// Of the training rows from place `first` on, counted over all epochs.
+  /// The numbers of so many training rows from place `first` on, counted over all epochs.
   std::vector<std::int64_t> trained(std::int64_t first, std::int64_t rows) const;
-  /// Of the rows held out.
+  /// The numbers of the rows held out.
   static std::vector<std::int64_t> of_held_out(std::int64_t begin, std::int64_t end);
   /// Such as "1,800 to train on, 200 held out".
   std::string text() const;

@@ -8,8 +8,8 @@
 
 namespace riesz {
 
-/// Of each label how many targets have it and are given it, and how many have it or are given it: (2,
-/// labels), fp64, Replicated. A target is given the label of its greatest logit. Logits (…, labels) and
+/// How many targets have a label and are given it, and how many have it or are given it: (2, labels), fp64,
+/// Replicated. A target is given the label of its greatest logit. Logits (…, labels) and
 /// targets lie as in `cross_entropy`. Without gradient. Cost: an AllGather of the logits over the axes that
 /// shard labels, and an AllReduce of the counts over those that shard targets.
 Vector label_overlap(const Vector& logits, const Vector& targets);

@@ -16,12 +16,12 @@ namespace riesz {
 
 class Pipeline;
 
-/// What a model predicts of each row, and so by which loss it learns: labels, or next tokens, or a label of
-/// each pixel, by cross-entropy; or the numbers of a field, by `relative_error`.
+/// What a model predicts of each row, and so by which loss it learns. Labels, next tokens and a label of each
+/// pixel are learnt by cross-entropy, the numbers of a field by `relative_error`.
 enum class Predicted { labels, pixels, fields };
 
 /// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
-/// (rows, …, vocabulary), in any placement, with the model's own loss if it has one. Of a field the logits
+/// (rows, …, vocabulary), in any placement, with the model's own loss if it has one. A field's logits
 /// are the field, in the space of the targets.
 struct Learner {
   Module& module;
