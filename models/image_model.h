@@ -31,7 +31,7 @@ std::string kind_of(const ImageConfig& config);
 /// The name in this model for a tensor of Hugging Face's files; "" where a tensor is no weight of the model.
 std::string called_here(const ImageConfig& config, const std::string& stored);
 
-/// What a model says of an image: its label, the label of each pixel, or a field.
+/// A model gives an image its label, each pixel a label, or a field.
 enum class Seen { label, pixels, field };
 Seen seen_by(const ImageConfig& config);
 
