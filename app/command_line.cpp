@@ -110,12 +110,14 @@ std::string CommandLine::wrong_option(const CLI::App& command, const std::vector
 
 /// The option, or the key of a command that takes keys, that a wrong option's name may mean.
 std::string CommandLine::meant_by(const CLI::App& command, const std::string& name) const {
+  const std::vector<std::string> keys = chosen_ == nullptr ? std::vector<std::string>() : chosen_->keys();
+  if ((name == "-n" || name == "--ranks") && std::count(keys.begin(), keys.end(), "layout.dp") > 0)
+    return ": it is one process, and how many ranks it tells of the layout.* keys say";
   std::string near = nearest_of(name, option_names(command));
   if (near.empty() && chosen_ != nullptr) {
     std::string key = name.substr(std::min(name.find_first_not_of('-'), name.size()));
     std::replace(key.begin(), key.end(), '-', '_');
     key = nearest_key(key);
-    const std::vector<std::string> keys = chosen_->keys();
     if (std::count(keys.begin(), keys.end(), key) > 0) near = "the key " + key + "=VALUE";
   }
   return near.empty() ? "" : "; did you mean " + near + "?";

@@ -9,6 +9,7 @@
 #include "riesz/app/jobs/generate.h"
 #include "riesz/app/jobs/inspect.h"
 #include "riesz/app/jobs/plan_memory.h"
+#include "riesz/app/jobs/predict.h"
 #include "riesz/app/jobs/schedule.h"
 #include "riesz/app/jobs/tokenize.h"
 #include "riesz/app/jobs/train.h"
@@ -20,6 +21,7 @@ const Bodies kBodies{.train = train,
                      .generate = generate_text,
                      .evaluate = evaluate_report,
                      .classify = classify_images,
+                     .predict = predict_fields,
                      .convert = convert_report,
                      .tokenize = tokenize_report,
                      .inspect =

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A convolution of 3 x 3, 64 to 64 channels, of 4 images of 256 x 256 in fp32, forward and backward. The
-// height is sharded over all ranks. Beside it, in turns A B A B … in one job, each rank calls torch's on its
-// own rows alone, with padding of its own, which needs no neighbour. Prints the ratio of the times (torch's /
-// Riesz's: 1 means that halos are free), median and spread.
-//   mpirun -n 2 conv_step [pairs] [size] [channels]        on one rank: Riesz beside torch's own layer
+// height is sharded over all ranks. Three programs take turns, A B C A B C …, in one job: Riesz; torch's
+// layer on each rank's own rows, padded there, so that it needs no neighbour; and torch's layer on the whole
+// images on rank 0, while the others wait. Prints how many times as fast as these Riesz is, median and
+// spread.
+//   mpirun -n 2 --bind-to core conv_step [rounds] [size] [channels]
 #include <ATen/Parallel.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/randn.h>
@@ -35,38 +36,65 @@ double seconds(const std::function<void()>& f, const std::function<void()>& meet
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// torch's layer, forward and backward.
+struct TorchLayer {
+  at::Tensor x, w, ybar;
+
+  void operator()() const {
+    const at::Tensor a = x.detach().requires_grad_(), b = w.detach().requires_grad_();
+    at::convolution(a, b, {}, {1, 1}, at::IntArrayRef{1, 1}, {1, 1}, false, at::IntArrayRef{0, 0}, 1)
+        .backward(ybar);
+  }
+};
+
+double median(std::vector<double> numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+void print_ratios(const char* beside, const std::vector<double>& others, const std::vector<double>& riesz) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < riesz.size(); ++i) ratios.push_back(others[i] / riesz[i]);
+  const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+  const double of_least =
+      *std::min_element(others.begin(), others.end()) / *std::min_element(riesz.begin(), riesz.end());
+  std::printf("%s: %.1f ms; Riesz is %.3f times as fast (%.3f to %.3f), by the least times %.3f\n", beside,
+              1e3 * median(others), median(ratios), *least, *most, of_least);
+}
+
 int measure(int argc, char** argv) {
   at::set_num_threads(1);
-  const int pairs = argc > 1 ? std::stoi(argv[1]) : 9;
+  const int rounds = argc > 1 ? std::stoi(argv[1]) : 9;
   const std::int64_t size = argc > 2 ? std::stoll(argv[2]) : 256,
                      channels = argc > 3 ? std::stoll(argv[3]) : 64;
   const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
   const Space X = Space(mesh, {4, channels, size, size}).sharded(2, "sp");
   const Space W(mesh, {channels, channels, 3, 3});
-  const Convolution form("bchw,ocyx->bohw", X, W, X, {.padding = {.each = {1}}});
+  const Convolution form("bchw,ocrs->bohw", X, W, X, {.padding = {.each = {1}}});
   const Vector x(X, at::randn(X.local_shape()).requires_grad_());
   const Vector w(W, at::randn(W.shape()).requires_grad_());
   const Vector ybar(dual(X), at::randn(X.local_shape()));
-  const auto meet = [&] { wait_for_all(mesh); };
   const auto by_riesz = [&] {
-    Chain chain;
+    const Chain chain;
     pullback(form(x, w), ybar, {x, w});
   };
-  const auto by_torch = [&] {
-    const at::Tensor a = x.local().detach().requires_grad_(), b = w.local().detach().requires_grad_();
-    at::convolution(a, b, {}, {1, 1}, at::IntArrayRef{1, 1}, {1, 1}, false, at::IntArrayRef{0, 0}, 1)
-        .backward(ybar.local());
+  const TorchLayer own{x.local(), w.local(), ybar.local()};
+  TorchLayer whole = own;
+  if (mesh.rank() == 0) whole = {at::randn(X.shape()), w.local(), at::randn(X.shape())};
+  const auto on_one = [&] {
+    if (mesh.rank() == 0) whole();
   };
-  std::vector<double> ratios, of_riesz;
-  for (int i = -1; i < pairs; ++i) {
-    const double riesz = seconds(by_riesz, meet), torch = seconds(by_torch, meet);
-    if (i >= 0) ratios.push_back(torch / riesz), of_riesz.push_back(riesz);
+  const auto meet = [&] { wait_for_all(mesh); };
+  std::vector<double> riesz, rows, alone;
+  for (int i = -1; i < rounds; ++i) {
+    const double a = seconds(by_riesz, meet), b = seconds(own, meet), c = seconds(on_one, meet);
+    if (i >= 0) riesz.push_back(a), rows.push_back(b), alone.push_back(c);
   }
-  std::sort(ratios.begin(), ratios.end()), std::sort(of_riesz.begin(), of_riesz.end());
-  if (mesh.rank() == 0)
-    std::printf("torch on its own rows / Riesz: median %.3f, from %.3f to %.3f, %d pairs; Riesz %.1f ms\n",
-                ratios[ratios.size() / 2], ratios.front(), ratios.back(), pairs,
-                1e3 * of_riesz[of_riesz.size() / 2]);
+  if (mesh.rank() != 0) return 0;
+  std::printf("Riesz: %.1f ms, %d rounds\ncalls/s %.4f\n", 1e3 * median(riesz), rounds, 1 / median(riesz));
+  print_ratios("torch on each rank's own rows", rows, riesz);
+  print_ratios("torch on one rank, whole images", alone, riesz);
   return 0;
 }
 

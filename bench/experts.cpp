@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What experts cost, in fp32.
-//   mpirun -n 2 experts step [--dense] [--width 256]
-// One training step of a Mixtral whose 8 experts lie over all workers; a token goes to 2. With --dense, of a
-// data-parallel Llama whose MLP does as much for a token. Prints "tokens/s N" of the median step of the
-// slowest worker, for bench/paired.py. Then the rows of the busiest worker over the mean. All workers wait
-// for the busiest, so this is what an uneven routing costs the experts.
+//   mpirun -n 2 experts step [--width 256] [--batch 8]
+// One training step of a Mixtral whose 8 experts lie over all workers; a token goes to 2. Beside it, in turn,
+// a step of a data-parallel Llama whose MLP does as much for a token. Prints "tokens/s N" of the median step
+// of the slowest worker, and the ratio to the dense model's. Then the rows of the busiest worker over the
+// mean. All workers wait for the busiest, so this is what an uneven routing costs the experts.
 //   mpirun -n 2 experts dispatch [--rows 4096] [--width 512]
 // Sends ROWS rows of each worker to their experts and back, as many to each expert. Beside it, in turn, a
 // bare loop packs the same rows and exchanges them by the same transport. The routing is made beforehand: the
@@ -29,6 +29,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,7 @@ namespace {
 
 struct Options {
   std::string what = "step";
-  bool dense = false;
-  int steps = 11, warm = 20;
+  int warm = 20;
   double balance = 0.1;
   int pairs = 15;
   std::int64_t rows = 4096;
@@ -106,55 +106,72 @@ double unevenness(const Module& model, int step) {
   return gates.empty() ? 1 : sum / static_cast<double>(gates.size());
 }
 
-struct Measured {
-  double seconds = 0, unevenness = 1;
-};
-
-/// The median of steps that count, after those that warm up.
+/// A model in training: one batch again and again.
 template <typename Model, typename Config>
-Measured step_seconds(const Options& options, const Layout& layout, const Config& config) {
-  Model model(layout, config);
-  model.initialise(1, at::kFloat);
-  Zero zero(model.parameters(), {.stage = 0, .axes = {layout.mesh.axes().front().name}});
-  AdamW optimizer(zero.store());
-  const at::Tensor ids = at::randint(kWords, {options.batch, options.tokens}, at::kLong);
-  const Vector x = distribute(model.tokens().with_shape(ids.sizes().vec()), ids);
-  const Vector targets = distribute(model.targets().with_shape(ids.sizes().vec()), ids);
-  std::vector<double> seconds, uneven;
-  for (int i = 0; i < options.steps + options.warm; ++i) {
-    const double each = seconds_of([&] {
-      const ContextScope scope({.training = true, .seed = 1, .step = i});
-      const Chain chain;
-      const Predictions given = model(x);
-      const Vector loss = cross_entropy(given.logits, targets).mean();
-      backward(given.loss ? loss + *given.loss : loss);
-      optimizer.step();
-      optimizer.zero_gradients();
-    });
-    if (i < options.warm) continue;
-    seconds.push_back(each), uneven.push_back(unevenness(model, i));
+class Training {
+ public:
+  Training(const Options& options, const Layout& layout, const Config& config) : model_(layout, config) {
+    model_.initialise(1, at::kFloat);
+    zero_.emplace(model_.parameters(), ZeroOptions{.stage = 0, .axes = {layout.mesh.axes().front().name}});
+    optimizer_.emplace(zero_->store());
+    const at::Tensor ids = at::randint(kWords, {options.batch, options.tokens}, at::kLong);
+    x_ = distribute(model_.tokens().with_shape(ids.sizes().vec()), ids);
+    targets_ = distribute(model_.targets().with_shape(ids.sizes().vec()), ids);
   }
-  return {median(seconds), median(uneven)};
-}
+
+  /// Seconds of the slowest worker.
+  double step() {
+    largest(0);  // all begin at one time
+    return largest(seconds_of([&] {
+      const ContextScope scope({.training = true, .seed = 1, .step = steps_++});
+      const Chain chain;
+      const Predictions given = model_(*x_);
+      const Vector loss = cross_entropy(given.logits, *targets_).mean();
+      backward(given.loss ? loss + *given.loss : loss);
+      optimizer_->step();
+      optimizer_->zero_gradients();
+    }));
+  }
+
+  double last_unevenness() const { return unevenness(model_, steps_ - 1); }
+
+ private:
+  Model model_;
+  std::optional<Zero> zero_;
+  std::optional<AdamW> optimizer_;
+  std::optional<Vector> x_, targets_;
+  int steps_ = 0;
+};
 
 void step(const Options& options) {
   const std::int64_t inner = 2 * options.width;
   const Partition world = Partition::world();
-  Measured mine;
-  if (options.dense) {
-    const auto config = sized<models::LlamaConfig>(options, kChoices * inner);
-    mine = step_seconds<models::Llama>(options, spaces::one_d(world.grid({{"dp", world.size()}})), config);
-  } else {
-    auto config = sized<models::MixtralConfig>(options, inner);
-    config.experts = kExperts, config.experts_per_token = kChoices, config.balanced = true;
-    config.balance_weight = options.balance;
-    const Partition mesh = world.grid({{"ep", world.size()}, {"dp", 1}});
-    mine = step_seconds<models::Mixtral>(options, spaces::with_experts(spaces::one_d(mesh), "dp"), config);
+  Training<models::Llama, models::LlamaConfig> dense(options,
+                                                     spaces::one_d(world.grid({{"dp", world.size()}})),
+                                                     sized<models::LlamaConfig>(options, kChoices * inner));
+  auto config = sized<models::MixtralConfig>(options, inner);
+  config.experts = kExperts, config.experts_per_token = kChoices, config.balanced = true;
+  config.balance_weight = options.balance;
+  const Partition mesh = world.grid({{"ep", world.size()}, {"dp", 1}});
+  Training<models::Mixtral, models::MixtralConfig> experts(
+      options, spaces::with_experts(spaces::one_d(mesh), "dp"), config);
+  std::vector<double> seconds, ratios, uneven;
+  for (int pair = -options.warm; pair < options.pairs; ++pair) {
+    const bool first = pair % 2 == 0;
+    double of_experts = first ? experts.step() : 0;
+    const double of_dense = dense.step();
+    if (!first) of_experts = experts.step();
+    if (pair < 0) continue;
+    seconds.push_back(of_experts), ratios.push_back(of_dense / of_experts);
+    uneven.push_back(experts.last_unevenness());
   }
-  const double slowest = largest(mine.seconds);
+  std::sort(ratios.begin(), ratios.end());
   if (Runtime::rank() != 0) return;
-  std::printf("tokens/s %.1f\n", static_cast<double>(options.batch * options.tokens) / slowest);
-  if (!options.dense) std::printf("rows of the busiest worker %.3f of the mean\n", mine.unevenness);
+  const auto quarter = ratios.size() / 4;
+  std::printf("tokens/s %.1f\n", static_cast<double>(options.batch * options.tokens) / median(seconds));
+  std::printf("%.3f of the dense model's (middle half %.3f to %.3f)\n", median(ratios), ratios[quarter],
+              ratios[ratios.size() - 1 - quarter]);
+  std::printf("rows of the busiest worker %.3f of the mean\n", median(uneven));
 }
 
 /// Token t's choices are t and t + half of the experts: as many rows for each expert.
@@ -332,8 +349,6 @@ int run(int argc, char** argv) {
   Options options;
   CLI::App app("What experts cost: a step beside a dense model's, a dispatch beside a loop, a plan");
   app.add_option("what", options.what)->check(CLI::IsMember({"step", "dispatch", "plan"}));
-  app.add_flag("--dense", options.dense, "step: the Llama");
-  app.add_option("--steps", options.steps, "step: that count");
   app.add_option("--warm", options.warm, "step: before those that count");
   app.add_option("--balance", options.balance, "step: the weight of the balance loss");
   app.add_option("--pairs", options.pairs, "dispatch: that count, after one that does not");

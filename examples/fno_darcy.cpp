@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A Fourier neural operator learns Darcy flow: from a coefficient to the solution of its equation. Rows and
-// columns of all fields lie over the ranks, and the losses are those of one rank.
-//   riesz-mpirun -n 4 fno_darcy 100
+// A Fourier neural operator learns Darcy flow: from a coefficient to the solution of its equation. Each rank
+// makes all fields; batches are sharded by rows and columns, and the losses are those of one rank.
+//   build/release/mpirun -n 4 build/release/examples/fno_darcy STEPS
 #include <ATen/core/grad_mode.h>
 
 #include <cstdio>
@@ -25,22 +25,22 @@ struct Fields {
   at::Tensor given, wanted;
 };
 
-Fields fields_of(const DarcyFlow& flow, std::int64_t first, std::int64_t rows) {
-  at::Tensor a = flow.coefficients(first, rows);
+Fields fields_of(const DarcyFlow& flow, std::int64_t first, std::int64_t count) {
+  at::Tensor a = flow.coefficients(first, count);
   return {darcy_inputs(a).to(at::kFloat), darcy_targets(a).to(at::kFloat)};
 }
 
-/// The sum of the model's relative errors in these rows, and their count.
+/// The sum of the model's relative errors in these fields, and their count.
 Loss loss_of(models::FourierNeuralOperator& model, const Fields& fields, std::int64_t first,
-             std::int64_t rows) {
-  at::Tensor given = fields.given.narrow(0, first, rows), wanted = fields.wanted.narrow(0, first, rows);
+             std::int64_t count) {
+  at::Tensor given = fields.given.narrow(0, first, count), wanted = fields.wanted.narrow(0, first, count);
   Vector x = constant(distribute(model.inputs().with_shape(given.sizes().vec()), given));
   return relative_error(model(x),
                         constant(distribute(model.targets().with_shape(wanted.sizes().vec()), wanted)));
 }
 
-int work(int count, char** words) {
-  int steps = count > 1 ? std::atoi(words[1]) : 100, p = Runtime::size(), rows = p % 2 == 0 ? 2 : 1;
+int run(int argc, char** argv) {
+  int steps = argc > 1 ? std::atoi(argv[1]) : 100, p = Runtime::size(), rows = p % 2 == 0 ? 2 : 1;
   Partition mesh = Partition::world().grid({{"height", rows}, {"width", p / rows}});
   models::FourierNeuralOperator model(
       spaces::one_d(mesh), {.layers = 3, .width = 12, .modes = {6, 6}, .hidden = 32, .size = kSize});
@@ -64,4 +64,4 @@ int work(int count, char** words) {
   return 0;
 }
 
-int main(int count, char** words) { return run_main(count, words, work); }
+int main(int argc, char** argv) { return run_main(argc, argv, run); }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A convolution of images whose height, width or channels lie on several workers: who holds what, which halos
-// move, the steps of a Fourier transform, and one loss wherever they lie.
-//   mpirun -n 4 shard_an_image
+// A convolution of images whose height, width or channels are sharded: who holds what, which halos
+// move, the steps of a Fourier transform, and one loss at each sharding.
+//   build/release/mpirun -n 4 build/release/examples/shard_an_image
 #include <ATen/ops/arange.h>
 #include <riesz/riesz.h>
 
@@ -14,7 +14,7 @@ using namespace riesz;
 
 namespace {
 
-constexpr char kSpec[] = "bchw,ocyx->bohw";
+constexpr char kSpec[] = "bchw,ocrs->bohw";
 
 /// The loss of a small network, with its images and channels where `place` lays them.
 template <typename Place>
@@ -38,24 +38,25 @@ int show(int, char**) {
   const Partition mesh = Partition::world().grid({{"h", 2}, {"w", 2}});
   const Space X = Space(mesh, {2, 4, 10, 9}).sharded(2, "h").sharded(3, "w");
   const Space W(mesh, {6, 4, 3, 3});
-  const Convolution form(kSpec, X, W, X.with_shape({2, 6, 10, 9}), {.padding = {.each = {1}}});
-  const bool speaks = mesh.rank() == 0;
-  for (int rank = 0; speaks && rank < mesh.size(); ++rank) {
+  const Convolution convolution(kSpec, X, W, X.with_shape({2, 6, 10, 9}), {.padding = {.each = {1}}});
+  const bool is_first = mesh.rank() == 0;
+  for (int rank = 0; is_first && rank < mesh.size(); ++rank) {
     const Box own = X.box(rank);
-    const Boxes need = form.read(0).range().boxes(rank);
+    const Boxes need = convolution.read(0).range().boxes(rank);
     std::printf("worker %d holds rows %s and columns %s, reads rows %s and columns %s, sends %ld elements\n",
                 rank, to_string(own[2]).c_str(), to_string(own[3]).c_str(), to_string(need[2][0]).c_str(),
-                to_string(need[3][0]).c_str(), static_cast<long>(form.forward_traffic(rank).elements));
+                to_string(need[3][0]).c_str(), static_cast<long>(convolution.forward_traffic(rank).elements));
   }
-  if (speaks) std::printf("%s\n", to_string(form.read(0)).c_str());
+  if (is_first) std::printf("%s\n", to_string(convolution.read(0)).c_str());
   const Operator transform = rfft(X, {2, 3});
   for (const Step& step : transform.steps())
-    if (speaks) std::printf("%s\n", to_string(*step).c_str());
-  if (speaks) std::printf("worker 0 sends %ld numbers\n", static_cast<long>(transform.traffic(0).elements));
+    if (is_first) std::printf("%s\n", to_string(*step).c_str());
+  if (is_first)
+    std::printf("worker 0 sends %ld elements\n", static_cast<long>(transform.traffic(0).elements));
   const double by_space = loss_of(mesh, [](const Space& S) { return S.sharded(2, "h").sharded(3, "w"); });
   const double by_channels = loss_of(mesh, [](const Space& S) { return S.sharded(1, "h").sharded(0, "w"); });
-  if (speaks) std::printf("by height and width: loss %.12f\n", by_space);
-  if (speaks) std::printf("by channels and batch: loss %.12f\n", by_channels);
+  if (is_first) std::printf("by height and width: loss %.12f\n", by_space);
+  if (is_first) std::printf("by channels and batch: loss %.12f\n", by_channels);
   return 0;
 }
 

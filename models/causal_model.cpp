@@ -111,7 +111,7 @@ std::string config_json(const CausalConfig& config) {
 
 std::string kind_of(const CausalConfig& config) { return record_of(config).name; }
 
-std::string called_here(const CausalConfig& config, const std::string& stored) {
+std::string weight_name(const CausalConfig& config, const std::string& stored) {
   return record_of(config).rename(config, stored);
 }
 

@@ -34,7 +34,7 @@ std::string kind_of(const CausalConfig& config);
 /// The name in this model for a tensor of Hugging Face's files. Files saved without the output layer leave a
 /// prefix out: "wte.weight" is "transformer.wte.weight". The name is "" where a tensor is no weight of the
 /// model: masks and frequencies in older files, and the output layer's copy of a tied table.
-std::string called_here(const CausalConfig& config, const std::string& stored);
+std::string weight_name(const CausalConfig& config, const std::string& stored);
 
 // What all kinds have.
 std::int64_t blocks_of(const CausalConfig& config);
@@ -70,7 +70,7 @@ struct PublishedModel {
   std::string name;  ///< model_type of its config.json
   std::function<CausalConfig(const std::string& config_json)> read;
   std::function<std::unique_ptr<CausalModel>(const Layout& layout, const CausalConfig& config)> make;
-  /// As `called_here`.
+  /// As `weight_name`.
   std::function<std::string(const CausalConfig& config, const std::string& stored)> rename;
 };
 

@@ -7,7 +7,7 @@
 
 namespace riesz::models {
 
-/// (B, C, H, W) → (B, C, H, W): a spectral convolution beside a point-wise one.
+/// (B, C, H, W) → (B, C, H, W): gelu of the sum of a spectral convolution and a point-wise one.
 class FourierBlock : public Part<FourierBlock, FourierNeuralOperatorConfig> {
  public:
   using Part::Part;
@@ -35,8 +35,9 @@ class FourierProjection : public Part<FourierProjection, FourierNeuralOperatorCo
 
 /// The Fourier neural operator (Li et al., 2010.08895): from a field on a grid to another, such as from the
 /// coefficient of a differential equation to its solution. Each block mixes the lowest frequencies of all
-/// channels, and each point's channels. Written once for all layouts: rows and columns lie over the axes
-/// "height" and "width", channels as a tensor layout has them.
+/// channels, and each point's channels. Unlike Li's code, GELU follows the last block too, and the field is
+/// not padded. Written once for all layouts: rows and columns are sharded over the axes "height" and "width",
+/// channels as a tensor layout has them.
 class FourierNeuralOperator : public Part<FourierNeuralOperator, FourierNeuralOperatorConfig> {
  public:
   using Part::Part;

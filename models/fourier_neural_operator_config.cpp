@@ -18,8 +18,8 @@ Roles FourierNeuralOperatorConfig::roles() const {
   for (const std::int64_t m : modes)
     RIESZ_CHECK(m >= 1 && 2 * m <= size, "Fourier neural operator: ", m, " modes of ", size,
                 " rows and columns; there is at least one, and at most half of the size");
-  return {{'b', {Role::batch}},         {'h', {height_role(), size}}, {'w', {width_role(), size}},
-          {'c', {Role::inner, width}},  {'o', {Role::inner, width}},  {'f', {Role::inner, hidden}},
+  return {{'b', {Role::batch}},         {'h', {image_height_role(), size}}, {'w', {image_width_role(), size}},
+          {'c', {Role::inner, width}},  {'o', {Role::inner, width}},        {'f', {Role::inner, hidden}},
           {'x', {Role::whole, inputs}}, {'y', {Role::whole, outputs}}};
 }
 

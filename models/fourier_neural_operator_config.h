@@ -9,7 +9,8 @@
 
 namespace riesz::models {
 
-/// A Fourier neural operator's sizes; the defaults are those of Li et al. for Darcy flow.
+/// A Fourier neural operator's sizes. The defaults are those of Li et al. for Darcy flow; the model differs
+/// from theirs in two points (`FourierNeuralOperator`).
 struct FourierNeuralOperatorConfig {
   std::int64_t layers = 4;
   std::int64_t width = 32;                     ///< channels between blocks
@@ -21,7 +22,7 @@ struct FourierNeuralOperatorConfig {
   ContractionOptions contraction = {};  ///< of all point-wise convolutions
 
   /// Its letters: b batch, h rows and w columns, c and o channels between blocks, f channels inside of the
-  /// projection, x channels given and y channels wanted. The channels c and o lie as inner widths do.
+  /// projection, x channels given and y channels wanted. The channels c and o are sharded as inner widths.
   /// @throws Error unless all sizes are at least 1 and fit one another.
   Roles roles() const;
   LinearOptions linear() const { return {.contraction = contraction}; }

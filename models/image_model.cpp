@@ -10,13 +10,13 @@
 namespace riesz::models {
 namespace {
 
-class SeeingVit final : public ImageModel {
+class VitModel final : public ImageModel {
  public:
-  SeeingVit(const Layout& layout, const VitConfig& config) : config_(config), model_(layout, config) {}
+  VitModel(const Layout& layout, const VitConfig& config) : config_(config), model_(layout, config) {}
   Module& module() override { return model_; }
   Space inputs() const override { return model_.patches(); }
   Space targets() const override { return model_.targets(); }
-  Rows reads(const Rows& images) const override { return patches_of(images.whole(), config_); }
+  Rows inputs_of(const Rows& images) const override { return patches_of(images.whole(), config_); }
   Vector logits(const Vector& inputs) override { return model_(inputs); }
 
  private:
@@ -26,14 +26,14 @@ class SeeingVit final : public ImageModel {
 
 /// Of a kind that is given images as they are.
 template <typename Model, Space (Model::*images_of)() const>
-class SeeingPixels final : public ImageModel {
+class PixelModel final : public ImageModel {
  public:
   template <typename Config>
-  SeeingPixels(const Layout& layout, const Config& config) : model_(layout, config) {}
+  PixelModel(const Layout& layout, const Config& config) : model_(layout, config) {}
   Module& module() override { return model_; }
   Space inputs() const override { return (model_.*images_of)(); }
   Space targets() const override { return model_.targets(); }
-  Rows reads(const Rows& images) const override { return images; }
+  Rows inputs_of(const Rows& images) const override { return images; }
   Vector logits(const Vector& inputs) override { return model_(inputs); }
 
  private:
@@ -41,9 +41,9 @@ class SeeingPixels final : public ImageModel {
 };
 
 template <typename Model, auto reader, typename Config = decltype(reader(std::string()))>
-PublishedImageModel seeing(std::string name, Seen seen, std::string (*rename)(const std::string&)) {
+ImageModelKind kind(std::string name, Predicted predicted, std::string (*rename)(const std::string&)) {
   return {.name = std::move(name),
-          .seen = seen,
+          .predicted = predicted,
           .read = [](const std::string& text) -> ImageConfig { return reader(text); },
           .make = [](const Layout& layout, const ImageConfig& config) -> std::unique_ptr<ImageModel> {
             return std::make_unique<Model>(layout, std::get<Config>(config));
@@ -54,53 +54,54 @@ PublishedImageModel seeing(std::string name, Seen seen, std::string (*rename)(co
 /// Of a kind of this library, whose files have its own names.
 std::string as_stored(const std::string& stored) { return stored; }
 
-const PublishedImageModel& kind_seeing(const ImageConfig& config) {
-  return published_image_models()[config.index()];
+const ImageModelKind& image_model_kind(const ImageConfig& config) {
+  return image_model_kinds()[config.index()];
 }
 
 }  // namespace
 
-const std::vector<PublishedImageModel>& published_image_models() {
-  static const std::vector<PublishedImageModel> all{
-      seeing<SeeingVit, vit_config>("vit", Seen::label, called_in_vit),
-      seeing<SeeingPixels<Resnet, &Resnet::images>, resnet_config>("resnet", Seen::label, called_in_resnet),
-      seeing<SeeingPixels<Unet, &Unet::images>, unet_config>("unet", Seen::pixels, as_stored),
-      seeing<SeeingPixels<FourierNeuralOperator, &FourierNeuralOperator::inputs>,
-             fourier_neural_operator_config>("fno", Seen::field, as_stored),
+const std::vector<ImageModelKind>& image_model_kinds() {
+  static const std::vector<ImageModelKind> all{
+      kind<VitModel, vit_config>("vit", Predicted::labels, vit_weight_name),
+      kind<PixelModel<Resnet, &Resnet::images>, resnet_config>("resnet", Predicted::labels,
+                                                               resnet_weight_name),
+      kind<PixelModel<Unet, &Unet::images>, unet_config>("unet", Predicted::pixels, as_stored),
+      kind<PixelModel<FourierNeuralOperator, &FourierNeuralOperator::inputs>, fourier_neural_operator_config>(
+          "fno", Predicted::fields, as_stored),
   };
   return all;
 }
 
-std::string published_image_names() {
+std::string image_model_kind_names() {
   std::string names;
-  for (std::size_t i = 0; i < published_image_models().size(); ++i) {
-    const bool last = i + 1 == published_image_models().size();
-    names += concat(i == 0 ? "" : last ? " and " : ", ", '"', published_image_models()[i].name, '"');
+  for (std::size_t i = 0; i < image_model_kinds().size(); ++i) {
+    const bool last = i + 1 == image_model_kinds().size();
+    names += concat(i == 0 ? "" : last ? " and " : ", ", '"', image_model_kinds()[i].name, '"');
   }
   return names;
 }
 
 ImageConfig image_config(const std::string& config_json) {
   const std::string kind = model_type_of(config_json);
-  for (const PublishedImageModel& each : published_image_models())
+  for (const ImageModelKind& each : image_model_kinds())
     if (each.name == kind) return each.read(config_json);
   throw_error(concat("config.json: model_type is \"", kind, "\"; the models of images there are here are ",
-                     published_image_names()));
+                     image_model_kind_names()));
 }
 
 std::string config_json(const ImageConfig& config, const std::vector<std::string>& names) {
   return std::visit([&](const auto& of) { return config_json(of, names); }, config);
 }
 
-std::string kind_of(const ImageConfig& config) { return kind_seeing(config).name; }
+std::string kind_of(const ImageConfig& config) { return image_model_kind(config).name; }
 
-std::string called_here(const ImageConfig& config, const std::string& stored) {
-  return kind_seeing(config).rename(stored);
+std::string weight_name(const ImageConfig& config, const std::string& stored) {
+  return image_model_kind(config).rename(stored);
 }
 
-Seen seen_by(const ImageConfig& config) { return kind_seeing(config).seen; }
+Predicted predicted_by(const ImageConfig& config) { return image_model_kind(config).predicted; }
 
-std::int64_t rows_of(const ImageConfig& config) {
+std::int64_t image_size(const ImageConfig& config) {
   return std::visit(
       [](const auto& of) {
         if constexpr (requires { of.image; })
@@ -145,7 +146,7 @@ void set_labels(ImageConfig& config, std::int64_t labels) {
 }
 
 std::unique_ptr<ImageModel> make_image_model(const Layout& layout, const ImageConfig& config) {
-  return kind_seeing(config).make(layout, config);
+  return image_model_kind(config).make(layout, config);
 }
 
 }  // namespace riesz::models

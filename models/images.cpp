@@ -4,15 +4,16 @@
 
 namespace riesz::models {
 
-const Role& height_role() {
-  static const Role role("height",
+const Role& image_height_role() {
+  static const Role role("image height",
                          Places{.stream = {"height"}, .inside = {"height"}, .weight_in = {"height"}},
                          Role::Home::either);
   return role;
 }
 
-const Role& width_role() {
-  static const Role role("columns", Places{.stream = {"width"}, .inside = {"width"}, .weight_in = {"width"}},
+const Role& image_width_role() {
+  static const Role role("image width",
+                         Places{.stream = {"width"}, .inside = {"width"}, .weight_in = {"width"}},
                          Role::Home::either);
   return role;
 }
@@ -26,8 +27,9 @@ Space images_in(const ModelSpaces& spaces, const std::string& letters, std::int6
 }
 
 Space kernels_in(const ModelSpaces& spaces, const std::string& spec, const std::vector<std::int64_t>& shape) {
-  const std::size_t comma = spec.find(',');
-  const Space channels = spaces.weight(spec.substr(0, comma + 3) + spec.substr(spec.find("->")));
+  // Without the kernel's letters, which have no roles: "bchw,oc->bohw" of "bchw,ocrs->bohw".
+  const std::size_t kernel = spec.find(',') + 3;
+  const Space channels = spaces.weight(spec.substr(0, kernel) + spec.substr(spec.find("->")));
   Space W(channels.partition(), shape);
   for (const int dim : {0, 1})
     for (const Shard& shard : channels.shards(dim))

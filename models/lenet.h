@@ -17,22 +17,23 @@ struct LenetConfig {
   std::int64_t channels = 1;
   std::int64_t labels = 10;
 
-  /// Rows and columns behind the first pooling, and behind the second.
-  std::int64_t half() const { return image / 2; }
-  std::int64_t quarter() const { return (half() - 4) / 2; }
+  /// Rows and columns after a pooling.
+  std::int64_t after_first_pool() const { return image / 2; }
+  std::int64_t after_second_pool() const { return (after_first_pool() - 4) / 2; }
 
   /// Its letters: b batch, h rows and w columns, x, p and q channels of images and of what the convolutions
   /// give, i and j rows and columns at the end, n and m the inner widths, l labels.
   Roles roles() const {
-    check_sizes("LeNet", {{"rows at the end", quarter()}, {"channels", channels}, {"labels", labels}});
+    check_sizes("LeNet",
+                {{"rows at the end", after_second_pool()}, {"channels", channels}, {"labels", labels}});
     return {{'b', {Role::batch}},
-            {'h', {height_role(), image}},
-            {'w', {width_role(), image}},
+            {'h', {image_height_role(), image}},
+            {'w', {image_width_role(), image}},
             {'x', {Role::whole, channels}},
             {'p', {Role::inner, 6}},
             {'q', {Role::inner, 16}},
-            {'i', {height_role(), quarter()}},
-            {'j', {width_role(), quarter()}},
+            {'i', {image_height_role(), after_second_pool()}},
+            {'j', {image_width_role(), after_second_pool()}},
             {'n', {Role::inner, 120}},
             {'m', {Role::inner, 84}},
             {'l', {Role::vocabulary, labels}}};
@@ -65,20 +66,24 @@ class Lenet : public Part<Lenet, LenetConfig> {
   }
 
   Conv conv_1_{{*this, "conv_1"},
-               "bxhw,pxyz->bphw",
+               "bxhw,pxrs->bphw",
                maps("bxhw", config.channels, config.image),
-               kernels_in(spaces(), "bxhw,pxyz->bphw", {6, config.channels, 5, 5}),
+               kernels_in(spaces(), "bxhw,pxrs->bphw", {6, config.channels, 5, 5}),
                maps("bphw", 6, config.image),
                {.windows = {.padding = {.each = {2}}}}};
-  MaxPool pool_1_{
-      {*this, "pool_1"}, maps("bphw", 6, config.image), maps("bphw", 6, config.half()), {.kernel = {2}}};
+  MaxPool pool_1_{{*this, "pool_1"},
+                  maps("bphw", 6, config.image),
+                  maps("bphw", 6, config.after_first_pool()),
+                  {.kernel = {2}}};
   Conv conv_2_{{*this, "conv_2"},
-               "bphw,qpyz->bqhw",
-               maps("bphw", 6, config.half()),
-               kernels_in(spaces(), "bphw,qpyz->bqhw", {16, 6, 5, 5}),
-               maps("bqhw", 16, config.half() - 4)};
-  MaxPool pool_2_{
-      {*this, "pool_2"}, maps("bqhw", 16, config.half() - 4), spaces().inside("bqij"), {.kernel = {2}}};
+               "bphw,qprs->bqhw",
+               maps("bphw", 6, config.after_first_pool()),
+               kernels_in(spaces(), "bphw,qprs->bqhw", {16, 6, 5, 5}),
+               maps("bqhw", 16, config.after_first_pool() - 4)};
+  MaxPool pool_2_{{*this, "pool_2"},
+                  maps("bqhw", 16, config.after_first_pool() - 4),
+                  spaces().inside("bqij"),
+                  {.kernel = {2}}};
   Linear linear_1_{*this, "linear_1", "bqij,nqij->bn"};
   Linear linear_2_{*this, "linear_2", "bn,mn->bm"};
   Linear linear_3_{*this, "linear_3", "bm,lm->bl"};

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -13,18 +12,20 @@
 
 namespace riesz::models {
 
-/// (B, channels, H, W) → (B, channels, H, W): a convolution without bias, its batch norm, and perhaps an
-/// activation, under the names of Hugging Face's ResNet.
+/// (B, in, H, W) → (B, out, ⌈H/stride⌉, ⌈W/stride⌉): a convolution without bias, its batch norm, and perhaps
+/// an activation, under the names of Hugging Face's ResNet. The weight begins normal, of variance
+/// 2/(out·kernel²) (He et al., 1502.01852).
 class NormedConv : public Layer<NormedConv> {
  public:
-  NormedConv(OwnerAndName place, const ConvSizes& of)
+  NormedConv(OwnerAndName place, const ConvSizes& sizes)
       : Layer(std::move(place)),
-        activation_(of.activation),
-        convolution_({*this, "convolution"}, of.spec, of.x(spaces()), of.w(spaces()), of.y(spaces()),
-                     {.windows = {.stride = {of.stride}, .padding = {.each = {of.kernel / 2}}},
+        activation_(sizes.activation),
+        convolution_({*this, "convolution"}, sizes.spec, sizes.x(spaces()), sizes.w(spaces()),
+                     sizes.y(spaces()),
+                     {.windows = {.stride = {sizes.stride}, .padding = {.each = {sizes.kernel / 2}}},
                       .bias = false,
-                      .initial = he_normal(of)}),
-        normalization_({*this, "normalization"}, of.y(spaces())) {}
+                      .initial = sizes.initial()}),
+        normalization_({*this, "normalization"}, sizes.y(spaces())) {}
 
   Vector forward(const Vector& x) {
     const Vector y = normalization_(convolution_(x));
@@ -33,11 +34,6 @@ class NormedConv : public Layer<NormedConv> {
   std::string describe() const override { return "convolution, norm and activation"; }
 
  private:
-  /// Normal, of variance 2/(outputs that an input reaches) (He et al., 1502.01852).
-  static Initial he_normal(const ConvSizes& of) {
-    return Initial::normal(std::sqrt(2.0 / static_cast<double>(of.out * of.kernel * of.kernel)));
-  }
-
   std::string activation_;
   Conv convolution_;
   BatchNorm normalization_;

@@ -14,7 +14,8 @@
 
 namespace riesz::models {
 
-/// (B, channels, H, W) → (B, channels, H, W): a residual block, of two convolutions or a bottleneck of three.
+/// (B, in, H, W) → (B, out, ⌈H/stride⌉, ⌈W/stride⌉): a residual block, of two convolutions or a bottleneck of
+/// three.
 class ResnetBlock : public Layer<ResnetBlock> {
  public:
   ResnetBlock(OwnerAndName place, const ResnetConfig& config, const ResnetConfig::Block& of)
@@ -78,7 +79,7 @@ class ResnetPooler : public Layer<ResnetPooler> {
   Vector forward(const Vector& x) {
     return to_space(mean(x, {2, 3}, {.all_reduce = true}), spaces().stream("bc"));
   }
-  std::string describe() const override { return "mean of space"; }
+  std::string describe() const override { return "mean of rows and columns"; }
 };
 
 /// The residual network (He et al., 1512.03385; a bottleneck halves in its 3 × 3 convolution) with a

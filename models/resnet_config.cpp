@@ -27,21 +27,49 @@ std::vector<ResnetConfig::Block> ResnetConfig::blocks() const {
 }
 
 std::vector<ConvSizes> ResnetConfig::convolutions(const Block& of) const {
-  const std::int64_t behind = shortcut(of).result();
+  const std::int64_t behind = shortcut(of).y_size();
   if (!bottleneck)
-    return {{"bchw,fcyz->bfhw", of.in, of.out, of.size, 3, of.stride, activation},
-            {"bfhw,cfyz->bchw", of.out, of.out, behind}};
+    return {{.spec = "bchw,fcrs->bfhw",
+             .in = of.in,
+             .out = of.out,
+             .size = of.size,
+             .stride = of.stride,
+             .activation = activation},
+            {.spec = "bfhw,cfrs->bchw", .in = of.out, .out = of.out, .size = behind}};
   const std::int64_t inside = of.out / kReduction;
-  return {{"bchw,fcyz->bfhw", of.in, inside, of.size, 1, 1, activation},
-          {"bfhw,gfyz->bghw", inside, inside, of.size, 3, of.stride, activation},
-          {"bghw,cgyz->bchw", inside, of.out, behind, 1}};
+  return {{.spec = "bchw,fcrs->bfhw",
+           .in = of.in,
+           .out = inside,
+           .size = of.size,
+           .kernel = 1,
+           .activation = activation},
+          {.spec = "bfhw,gfrs->bghw",
+           .in = inside,
+           .out = inside,
+           .size = of.size,
+           .stride = of.stride,
+           .activation = activation},
+          {.spec = "bghw,cgrs->bchw", .in = inside, .out = of.out, .size = behind, .kernel = 1}};
 }
 
 ConvSizes ResnetConfig::shortcut(const Block& of) const {
-  return {"bchw,ocyz->bohw", of.in, of.out, of.size, 1, of.stride};
+  return {.spec = "bchw,ocrs->bohw",
+          .in = of.in,
+          .out = of.out,
+          .size = of.size,
+          .kernel = 1,
+          .stride = of.stride};
 }
 
-ConvSizes ResnetConfig::first() const { return {"bxhw,cxyz->bchw", channels, stem, image, 7, 2, activation}; }
+ConvSizes ResnetConfig::first() const {
+  return {.spec = "bxhw,cxrs->bchw",
+          .in = channels,
+          .out = stem,
+          .size = image,
+          .kernel = 7,
+          .stride = 2,
+          .activation = activation};
+}
 
 Roles ResnetConfig::roles() const {
   check_sizes("ResNet", {{"stages", static_cast<std::int64_t>(depths.size())},
@@ -57,8 +85,8 @@ Roles ResnetConfig::roles() const {
                 " channels; a bottleneck has a fourth of them inside, so give a multiple of ", kReduction);
   }
   return {{'b', {Role::batch}},
-          {'h', {height_role(), image}},
-          {'w', {width_role(), image}},
+          {'h', {image_height_role(), image}},
+          {'w', {image_width_role(), image}},
           {'c', {Role::width, widths.back()}},
           {'o', {Role::width, widths.back()}},
           {'f', {Role::inner, widths.back()}},
@@ -67,7 +95,7 @@ Roles ResnetConfig::roles() const {
           {'l', {Role::vocabulary, labels}}};
 }
 
-std::string called_in_resnet(const std::string& stored) {
+std::string resnet_weight_name(const std::string& stored) {
   const bool below = stored.starts_with("embedder.") || stored.starts_with("encoder.");
   return below ? "resnet." + stored : stored;
 }

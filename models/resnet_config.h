@@ -39,7 +39,7 @@ struct ResnetConfig {
   /// The model's first convolution, which halves rows and columns. A pooling halves them again.
   ConvSizes first() const;
   /// Rows and columns behind that pooling.
-  std::int64_t pooled() const { return (first().result() - 1) / 2 + 1; }
+  std::int64_t pooled() const { return (first().y_size() - 1) / 2 + 1; }
 
   /// Its letters: b batch, h rows and w columns, c and o channels between blocks, f and g inside of them, x
   /// channels of images, l labels.
@@ -49,6 +49,6 @@ struct ResnetConfig {
 
 /// The name in `Resnet` for a tensor of Hugging Face's files. Files of the model below the classifier leave
 /// "resnet." out.
-std::string called_in_resnet(const std::string& stored);
+std::string resnet_weight_name(const std::string& stored);
 
 }  // namespace riesz::models

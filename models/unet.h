@@ -9,39 +9,13 @@
 #include <vector>
 
 #include "riesz/models/normed_conv.h"
-#include "riesz/models/parts.h"
+#include "riesz/models/unet_config.h"
 #include "riesz/nn/spatial/pool.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/upsample.h"
 
 namespace riesz::models {
 
-/// A U-Net's sizes.
-struct UnetConfig {
-  std::int64_t levels = 3;  ///< resolutions: each has half the rows and columns of the one above
-  std::int64_t width = 16;  ///< channels at the first level; each has twice those of the one above
-  std::int64_t image = 64;  ///< rows and columns of an image, a multiple of 2^(levels − 1)
-  std::int64_t channels = 1;
-  std::int64_t labels = 2;              ///< of a pixel
-  ContractionOptions contraction = {};  ///< of the head
-
-  std::int64_t width_at(std::int64_t level) const { return width << level; }
-  std::int64_t size_at(std::int64_t level) const { return image >> level; }
-
-  /// Its letters: b batch, h rows and w columns, x channels of images, c and o channels between convolutions
-  /// of a level, f inside of one, l labels.
-  Roles roles() const {
-    check_sizes(
-        "U-Net",
-        {{"levels", levels}, {"width", width}, {"image", image}, {"channels", channels}, {"labels", labels}});
-    RIESZ_CHECK(levels <= 16 && image % (std::int64_t{1} << (levels - 1)) == 0, "U-Net: an image of ", image,
-                " is no multiple of 2^(levels - 1) with ", levels, " levels, each of which halves it");
-    return {{'b', {Role::batch}},           {'h', {height_role(), image}},    {'w', {width_role(), image}},
-            {'x', {Role::whole, channels}}, {'c', {Role::width, width}},      {'o', {Role::width, width}},
-            {'f', {Role::inner, width}},    {'l', {Role::vocabulary, labels}}};
-  }
-};
-
-/// The first half of a level: it halves what comes from the level above, and convolves it twice.
+/// The encoder half of a level: a 2 × 2 max pooling, except on level 0, then two convolutions.
 class UnetDown : public Layer<UnetDown> {
  public:
   UnetDown(OwnerAndName place, const UnetConfig& config, std::int64_t level) : Layer(std::move(place)) {
@@ -50,38 +24,52 @@ class UnetDown : public Layer<UnetDown> {
     if (level > 0)
       pool_.emplace(OwnerAndName(*this, "pool"), images_in(spaces(), "bchw", in, config.size_at(level - 1)),
                     images_in(spaces(), "bchw", in, size), PoolWindows{.kernel = {2}});
-    first_.emplace(OwnerAndName(*this, "first"), ConvSizes{level == 0 ? "bxhw,fxyz->bfhw" : "bchw,fcyz->bfhw",
-                                                           in, out, size, 3, 1, "relu"});
-    second_.emplace(OwnerAndName(*this, "second"),
-                    ConvSizes{"bfhw,cfyz->bchw", out, out, size, 3, 1, "relu"});
+    first_.emplace(OwnerAndName(*this, "first"),
+                   ConvSizes{.spec = level == 0 ? "bxhw,fxrs->bfhw" : "bchw,fcrs->bfhw",
+                             .in = in,
+                             .out = out,
+                             .size = size,
+                             .activation = "relu"});
+    second_.emplace(
+        OwnerAndName(*this, "second"),
+        ConvSizes{.spec = "bfhw,cfrs->bchw", .in = out, .out = out, .size = size, .activation = "relu"});
   }
   Vector forward(const Vector& x) { return (*second_)((*first_)(pool_ ? (*pool_)(x) : x)); }
-  std::string describe() const override { return "half the resolution"; }
+  std::string describe() const override {
+    return pool_ ? "pooling and two convolutions" : "two convolutions";
+  }
 
  private:
   std::optional<MaxPool> pool_;
   std::optional<NormedConv> first_, second_;
 };
 
-/// The second half of a level: doubles what comes from the level below, and convolves it together with what
-/// the first half gave. The convolution of both, one behind the other by channels, is a sum of two
+/// The decoder half of a level: it doubles what comes from the level below, and convolves it together with
+/// the skip, which the encoder half gave. The convolution of both, concatenated by channels, is a sum of two
 /// convolutions.
 class UnetUp : public Layer<UnetUp> {
  public:
   UnetUp(OwnerAndName place, const UnetConfig& config, std::int64_t level)
       : Layer(std::move(place)),
-        below_{"bohw,coyz->bchw", config.width_at(level + 1), config.width_at(level), config.size_at(level),
-               1},
-        both_{"bchw,fcyz->bfhw", config.width_at(level), config.width_at(level), config.size_at(level)},
-        enlarge_({*this, "enlarge"}, images_in(spaces(), "bohw", below_.in, config.size_at(level + 1)),
-                 below_.x(spaces())),
-        narrow_({*this, "narrow"}, below_),
-        from_below_({*this, "from_below"}, both_.spec, both_.x(spaces()), both_.w(spaces()),
-                    both_.y(spaces()), of_three()),
-        skipped_({*this, "skipped"}, both_.spec, both_.x(spaces()), both_.w(spaces()), both_.y(spaces()),
-                 of_three()),
-        norm_({*this, "norm"}, both_.y(spaces())),
-        second_({*this, "second"}, {"bfhw,cfyz->bchw", both_.out, both_.out, both_.size, 3, 1, "relu"}) {}
+        up_{.spec = "bohw,cors->bchw",
+            .in = config.width_at(level + 1),
+            .out = config.width_at(level),
+            .size = config.size_at(level),
+            .kernel = 1},
+        merged_{.spec = "bchw,fcrs->bfhw", .in = up_.out, .out = up_.out, .size = up_.size},
+        enlarge_({*this, "enlarge"}, images_in(spaces(), "bohw", up_.in, config.size_at(level + 1)),
+                 up_.x(spaces())),
+        narrow_({*this, "narrow"}, up_),
+        from_below_({*this, "from_below"}, merged_.spec, merged_.x(spaces()), merged_.w(spaces()),
+                    merged_.y(spaces()), merged_options()),
+        skipped_({*this, "skipped"}, merged_.spec, merged_.x(spaces()), merged_.w(spaces()),
+                 merged_.y(spaces()), merged_options()),
+        norm_({*this, "norm"}, merged_.y(spaces())),
+        second_({*this, "second"}, {.spec = "bfhw,cfrs->bchw",
+                                    .in = up_.out,
+                                    .out = up_.out,
+                                    .size = up_.size,
+                                    .activation = "relu"}) {}
 
   Vector forward(const Vector& x, const Vector& skip) {
     const Vector below = narrow_(enlarge_(x));
@@ -90,9 +78,11 @@ class UnetUp : public Layer<UnetUp> {
   std::string describe() const override { return "twice the resolution"; }
 
  private:
-  static ConvOptions of_three() { return {.windows = {.padding = {.each = {1}}}, .bias = false}; }
+  ConvOptions merged_options() const {
+    return {.windows = {.padding = {.each = {1}}}, .bias = false, .initial = merged_.initial()};
+  }
 
-  ConvSizes below_, both_;
+  ConvSizes up_, merged_;
   Upsample enlarge_;
   NormedConv narrow_;
   Conv from_below_, skipped_;

@@ -45,7 +45,7 @@ at::Tensor patches_of(const at::Tensor& images, const VitConfig& config) {
   return at::cat({at::zeros({B, 1, config.channels, P, P}, images.options()), patches}, 1);
 }
 
-std::string called_in_vit(const std::string& stored) {
+std::string vit_weight_name(const std::string& stored) {
   if (stored.starts_with("classifier.")) return stored;
   const std::string name = stored.starts_with("vit.") ? stored : "vit." + stored;
   return name.starts_with("vit.pooler.") || name == "vit.embeddings.mask_token" ? "" : name;

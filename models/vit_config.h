@@ -42,6 +42,6 @@ at::Tensor patches_of(const at::Tensor& images, const VitConfig& config);
 
 /// The name in `Vit` for a tensor of Hugging Face's files. Files of the model below the classifier leave
 /// "vit." out. "" for weights that a classifier lacks: the pooler, and the token that masks patches.
-std::string called_in_vit(const std::string& stored);
+std::string vit_weight_name(const std::string& stored);
 
 }  // namespace riesz::models

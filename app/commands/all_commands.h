@@ -14,6 +14,7 @@ std::unique_ptr<Command> train_command(CLI::App& program);
 std::unique_ptr<Command> generate_command(CLI::App& program);
 std::unique_ptr<Command> evaluate_command(CLI::App& program);
 std::unique_ptr<Command> classify_command(CLI::App& program);
+std::unique_ptr<Command> predict_command(CLI::App& program);
 std::unique_ptr<Command> convert_command(CLI::App& program);
 std::unique_ptr<Command> tokenize_command(CLI::App& program);
 std::unique_ptr<Command> inspect_command(CLI::App& program);

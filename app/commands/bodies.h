@@ -20,6 +20,7 @@ struct EvaluateWords;
 struct ExplainWords;
 struct GenerateWords;
 struct HostWords;
+struct PredictWords;
 struct ScheduleRequest;
 struct TokenizeWords;
 struct VerifyReport;
@@ -33,6 +34,7 @@ struct Bodies {
   void (*generate)(const GenerateWords&) = nullptr;
   std::string (*evaluate)(const EvaluateWords&, Form) = nullptr;
   void (*classify)(const ClassifyWords&) = nullptr;
+  void (*predict)(const PredictWords&) = nullptr;
   std::string (*convert)(const ConvertWords&) = nullptr;
   std::string (*tokenize)(const TokenizeWords&, bool quiet) = nullptr;
   std::string (*inspect)(const std::string& path, const std::string& other, Form) = nullptr;

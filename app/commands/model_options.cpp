@@ -3,7 +3,6 @@
 #include "riesz/app/commands/model_options.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "riesz/comm/error.h"
 #include "riesz/train/config/load_config.h"
@@ -58,9 +57,8 @@ void ModelOptions::check() const {
 }
 
 ModelWords ModelOptions::words() const {
-  Config config;
-  config.layout.tp = 0;  // what the others leave
-  config = with_words(std::move(config), layout_);
+  Config config = with_words(Config(), layout_);
+  if (!config.origins.contains("layout.tp")) config.layout.tp = 0;  // what the others leave
   ModelWords words = words_;
   words.pp = config.layout.pp, words.dp = config.layout.dp, words.ep = config.layout.ep;
   words.space = config.layout.space;

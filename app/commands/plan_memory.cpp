@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/app/jobs/plan_memory.h"
+
 #include "riesz/app/commands/all_commands.h"
 #include "riesz/app/commands/bodies.h"
 #include "riesz/app/commands/settings.h"
-#include "riesz/app/jobs/plan_memory.h"
 #include "riesz/app/jobs/print_result.h"
 #include "riesz/comm/runtime.h"
 
@@ -21,6 +22,10 @@ class PlanMemory : public Command {
         .add_option("--host-memory", host_.memory,
                     "Memory that a host has left; default what this one has now")
         ->type_name("GIB");
+    add_integer("--predict", host_.predicts,
+                "Also says what predicting an image or field takes, of N rows and columns");
+    add_integer("--tile", host_.tile, "Rows and columns of its tiles, as of riesz predict", 0);
+    add_integer("--tiles-at-once", host_.at_once, "Tiles in one call; default one for each of layout.dp");
     add_json();
     add_quiet();
   }

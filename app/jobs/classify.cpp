@@ -40,10 +40,10 @@ void check(const ClassifyWords& words) {
 }
 
 Preprocessing shown_as(const Pretrained& from) {
-  RIESZ_CHECK(models::seen_by(image_config(from)) == models::Seen::label, "the model in ",
+  RIESZ_CHECK(models::predicted_by(image_config(from)) == Predicted::labels, "the model in ",
               in_quotes(from.folder.string()), " is a \"", models::kind_of(image_config(from)),
-              "\", which does not label images, as a ViT or a ResNet does; what it predicts is in the "
-              "pictures.png of its training");
+              "\", which does not label images, as a ViT or a ResNet does; riesz predict says what it "
+              "predicts");
   const auto shown = read_preprocessing(from);
   RIESZ_CHECK(
       shown, "the folder ", in_quotes(from.folder.string()),

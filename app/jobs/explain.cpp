@@ -63,7 +63,8 @@ std::vector<Space> spaces_of_step(const Learner& model, const Config& config, co
   for (int i = 0; i < parts.workers(); ++i) sizes.insert(parts[i].size());
   for (const std::int64_t rows : sizes) {
     const Batch part = batch.part({0, rows});
-    all.push_back(model.inputs.with_shape((model.reads ? model.reads(part.inputs) : part.inputs).shape()));
+    all.push_back(
+        model.inputs.with_shape((model.inputs_of ? model.inputs_of(part.inputs) : part.inputs).shape()));
     all.push_back(model.targets.with_shape(part.targets.shape()));
   }
   return all;
@@ -79,6 +80,11 @@ std::vector<std::int64_t> largest_micro_batch(const Config& config, const Batch&
 
 std::string named(const TrafficRecord& record) {
   return record.origin.layer.empty() ? "(model)" : record.origin.layer;
+}
+
+/// A bucket of gradients or weights of many layers, which has the name of one (`Bucket`).
+bool is_of_bucket(const TrafficRecord& record) {
+  return record.operation.find(concat(" of ", record.origin.layer, " over ")) != std::string::npos;
 }
 
 using Json = nlohmann::ordered_json;
@@ -164,6 +170,7 @@ StepPlan explain(const Config& given, int rank, Recorder* recorder) {
 }
 
 StepPlan of_layer(StepPlan plan, const std::string& path) {
+  std::erase_if(plan.records, is_of_bucket);
   const auto inside = [&](const TrafficRecord& record) {
     const std::string& layer = record.origin.layer;
     return named(record) == path || layer.starts_with(path + ".");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "riesz/app/memory/one_bit_adam_memory.h"
+#include "riesz/app/memory/state_bytes.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/nn/layers/linear.h"
 #include "riesz/nn/means_parameter.h"
@@ -47,7 +48,7 @@ double product_of(const std::vector<std::int64_t>& shape) {
 
 double on_a_rank(const Space& S, std::int64_t images) { return product_of(shape_on_a_rank(S, images)); }
 
-/// What a convolution reads: a dim of space that is shared out with its halo and its padding.
+/// What a convolution reads: a spatial dim that is shared out with its halo and its padding.
 double read_on_a_rank(const Conv& conv, std::int64_t images) {
   const Space &X = *conv.domain(), &Y = *conv.range();
   std::vector<std::int64_t> shape = shape_on_a_rank(X, images);
@@ -222,7 +223,9 @@ void add_state(MemoryEstimate& e, const Config& config, const Elements& all, dou
   e.gradients = from(2) * kFull;
   const double masters = config.precision == "fp32" ? 0 : from(1);
   const double errors = errors_to_send(config.optimizer, all.trained, team);
-  e.optimizer = (state_of(config, all, from(1)) + errors + masters) * kFull +
+  const StateBytes of_state = state_by_place(config, state_of(config, all, from(1)) * kFull);
+  e.on_disk = of_state.on_disk;
+  e.optimizer = of_state.in_memory + (errors + masters) * kFull +
                 momenta_of_all(config.optimizer, all.trained, config.layout.zero);
   // As of a text's model: two segments of sums on their way; in stage 3 also two units' values.
   const double small = std::min(all.trained, static_cast<double>(ZeroOptions{}.bucket));

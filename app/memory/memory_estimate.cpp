@@ -11,6 +11,7 @@
 
 #include "riesz/app/memory/convolution_memory.h"
 #include "riesz/app/memory/one_bit_adam_memory.h"
+#include "riesz/app/memory/state_bytes.h"
 #include "riesz/app/models/model_shape.h"
 #include "riesz/app/models/model_sizes.h"
 #include "riesz/io/adder.h"
@@ -20,6 +21,7 @@
 #include "riesz/pipeline/schedule/under_way.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/placement.h"
+#include "riesz/train/data/field_files.h"
 #include "riesz/train/data/folder_source.h"
 #include "riesz/train/data/task.h"
 #include "riesz/zero/zero.h"
@@ -65,12 +67,6 @@ std::int64_t vocabulary_of_task(const Config& config) {
 /// More labels than images usually have: what they are is known once the images have been read.
 constexpr std::int64_t kLabels = 1000;
 
-std::int64_t labels_of(const Config& config) {
-  if (config.data.task == "cells") return CellImages::labels;
-  if (config.data.task == "darcy") return 1;
-  return config.labels.empty() ? kLabels : static_cast<std::int64_t>(config.labels.size());
-}
-
 /// What every rank has of a sequence of a batch: its ids, or the image and its patches.
 double bytes_of_input(const Config& config, double T) {
   return config.data.task == "images" ? 2 * kFp32 * real(image_elements(config)) : 3 * kId * (T + 1);
@@ -85,7 +81,7 @@ double tokens_at_once(const Config& config) {
 
 ModelSizes sizes_of_model(const Config& config, const Layout& layout) {
   if (config.data.task == "images")
-    return {std::get<models::VitConfig>(image_model_shape(config, labels_of(config))), layout};
+    return {std::get<models::VitConfig>(image_model_shape(config, labels_of_data(config))), layout};
   return {model_shape(config, vocabulary_of_task(config)), layout};
 }
 
@@ -280,9 +276,11 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   const double masters = config.precision == "fp32" ? 0 : shared.from(1);
   e.parameters = (shared.from(3) + m.untrained.elements) * stored;
   e.gradients = shared.from(2) * kFp32;
-  e.optimizer = (optimizer_state(config.optimizer, m, shared.from(1)) +
-                 errors_to_send(config.optimizer, shared.whole, shared.team) + masters) *
-                    kFp32 +
+  const StateBytes state =
+      state_by_place(config, optimizer_state(config.optimizer, m, shared.from(1)) * kFp32);
+  e.on_disk = state.on_disk;
+  e.optimizer = state.in_memory +
+                (errors_to_send(config.optimizer, shared.whole, shared.team) + masters) * kFp32 +
                 momenta_of_all(config.optimizer, shared.whole, config.layout.zero);
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
@@ -364,9 +362,17 @@ MemoryEstimate estimate_part(const Config& config, const Model& m, double data_b
 
 }  // namespace
 
+std::int64_t labels_of_data(const Config& config) {
+  if (config.data.task == "cells") return CellImages::labels;
+  if (config.data.task == "darcy") return 1;
+  if (config.data.task == "masks") return config.data.labels;
+  if (config.data.task == "fields") return channels_of(open_field_files(config).targets);
+  return config.labels.empty() ? kLabels : static_cast<std::int64_t>(config.labels.size());
+}
+
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes) {
   if (has_space(config.model))
-    return estimate_convolution_memory(config, mesh, labels_of(config), data_bytes);
+    return estimate_convolution_memory(config, mesh, labels_of_data(config), data_bytes);
   std::vector<MemoryEstimate> all;
   double copies = 0;
   for (const Part& part : parts_of(config)) {

@@ -32,6 +32,9 @@ struct MemoryEstimate {
   /// take more on a rank whose experts all tokens choose.
   double at_worst = 0;
 
+  /// Not in `all`: the optimizer's state on a disk.
+  double on_disk = 0;
+
   /// The buffers through which values and gradients pass, as `Holdings::passing`.
   double passing() const { return gathered + sums; }
   double all() const;
@@ -45,9 +48,13 @@ struct MemoryEstimate {
 /// if it trains on such. Local.
 MemoryEstimate estimate_memory(const Config& config, const Partition& mesh, double data_bytes = 0);
 
+/// The labels, or the channels of fields, that the configuration's model of images gives; of images whose
+/// folder is not read, more than they usually have. Local.
+std::int64_t labels_of_data(const Config& config);
+
 /// The categories by name, in the order of the report, without their sum.
 std::vector<std::pair<std::string, double>> categories(const MemoryEstimate& estimate);
-/// A line for each category, then their sum, and what a rank takes `at_worst` besides.
+/// A line for each category, then their sum, and what a rank takes on a disk, and `at_worst`, besides.
 std::string to_string(const MemoryEstimate& estimate);
 
 /// Such as "1.50 GiB".

@@ -42,6 +42,7 @@ std::string to_string(const MemoryEstimate& e) {
   };
   for (const auto& [name, bytes] : categories(e)) row(name, bytes);
   row("in all", e.all());
+  if (e.on_disk > 0) row("on disk, besides", e.on_disk);
   if (e.at_worst > 0) row("at worst, besides", e.at_worst);
   return text;
 }

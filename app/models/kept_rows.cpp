@@ -3,17 +3,11 @@
 #include "riesz/app/models/kept_rows.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "riesz/nn/experts/expert_capacity.h"
 
 namespace riesz::app {
 namespace {
-
-/// The choices that an expert takes of a micro-batch, as `TopKGate` counts them.
-double capacity_of(const GateOptions& gate, std::int64_t experts, double tokens) {
-  const double share = tokens / static_cast<double>(experts);
-  return std::max(static_cast<double>(gate.least_capacity),
-                  std::ceil(share * gate.capacity_factor * static_cast<double>(gate.k)));
-}
 
 /// Rows of some tokens, whose choices fill one expert after another.
 class Filled {
@@ -40,7 +34,7 @@ ExpertRows kept_rows(const ExpertRows& expected, const GateOptions& gate, std::i
                      double tokens) {
   const double choices = tokens * static_cast<double>(gate.k);
   if (gate.drop == GateOptions::Drop::none || choices == 0) return expected;
-  const double taken = capacity_of(gate, experts, tokens) * static_cast<double>(experts);
+  const double taken = expert_capacity(gate, experts, tokens) * static_cast<double>(experts);
   const double kept = std::min(1.0, taken / choices);
   return {expected.sent * kept, expected.received * kept, expected.computed * kept};
 }
@@ -48,7 +42,7 @@ ExpertRows kept_rows(const ExpertRows& expected, const GateOptions& gate, std::i
 ExpertRows most_kept_rows(const std::function<ExpertRows(std::int64_t k)>& most, const GateOptions& gate,
                           std::int64_t experts, double tokens) {
   if (gate.drop == GateOptions::Drop::none) return most(gate.k);
-  const double capacity = capacity_of(gate, experts, tokens);
+  const double capacity = expert_capacity(gate, experts, tokens);
   const ExpertRows of_one = most(1);  // a choice of an expert that lies here alone, or elsewhere
   const double all = of_one.computed, others = of_one.received;
   Filled sent(all - others, gate.k), received(others, gate.k), computed(all, gate.k);

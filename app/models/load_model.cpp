@@ -92,13 +92,17 @@ std::unique_ptr<models::CausalModel> load_model(const ModelWords& words) {
 }
 
 HeldModel load_image_model(const ModelWords& words) {
+  return load_image_model(words, image_config(read_pretrained(words.folder)));
+}
+
+HeldModel load_image_model(const ModelWords& words, const models::ImageConfig& config) {
   const at::Device device = device_named(words.device);  // refuses before anything is sent
   const Pretrained from = read_pretrained(words.folder);
   check_experts(words, false);
   const Config::Layout axes = layout_of_job(words);
   const Partition job = Partition::world().grid(job_axes(axes));
   const auto make = [&](const Layout& layout) {
-    return make_image_model(image_config(from), scalar_type(words.precision), layout, job);
+    return make_image_model(config, scalar_type(words.precision), layout, job);
   };
   HeldModel model = make(place(axes, [&](const Layout& layout) { return cost_tree(make(layout).module()); }));
   model.learner.module.initialise(0, scalar_type(words.precision), device);

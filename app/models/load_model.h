@@ -41,5 +41,7 @@ std::unique_ptr<models::CausalModel> load_model(const ModelWords& words);
 /// @throws Error naming the option where the layout does not fit the job. Also where a file or the classifier
 /// is missing or the model is of text; and as `load_weights`.
 HeldModel load_image_model(const ModelWords& words);
+/// The same with another size of images (`models::of_size`).
+HeldModel load_image_model(const ModelWords& words, const models::ImageConfig& config);
 
 }  // namespace riesz::app

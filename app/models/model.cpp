@@ -99,22 +99,13 @@ ModuleStages stages_of(const Config& config, const Maker& make, const Task& task
   return plan_stages(config, tree).placement;
 }
 
-Predicted predicted_by(const models::ImageConfig& shape) {
-  switch (models::seen_by(shape)) {
-    case models::Seen::pixels:
-      return Predicted::pixels;
-    case models::Seen::field:
-      return Predicted::fields;
-    default:
-      return Predicted::labels;
-  }
-}
-
 /// What lies beside the weights in a checkpoint.
 std::map<std::string, std::string> files_of(const Config& config, const Task& task) {
   if (!config.checkpoint.save) return {};
   if (!sees_images(config.model)) return published_files(config, model_shape(config, task.vocabulary()));
-  return published_files(config, image_model_shape(config, task.vocabulary()), task.label_names());
+  auto files = published_files(config, image_model_shape(config, task.vocabulary()), task.label_names());
+  files.merge(task.files());
+  return files;
 }
 
 }  // namespace
@@ -122,12 +113,10 @@ std::map<std::string, std::string> files_of(const Config& config, const Task& ta
 HeldModel make_image_model(const models::ImageConfig& shape, at::ScalarType type, const Layout& layout,
                            const Partition& workers) {
   const std::shared_ptr<models::ImageModel> model = models::make_image_model(layout, shape);
-  const auto logits = [&seeing = *model](const Vector& inputs) -> Predictions {
-    return seeing.logits(inputs);
-  };
-  const auto reads = [&seeing = *model, type](const Rows& images) { return seeing.reads(images.to(type)); };
-  HeldModel held{model, {model->module(), model->inputs(), model->targets(), logits, workers, reads}};
-  held.learner.predicted = predicted_by(shape);
+  const auto logits = [&of = *model](const Vector& inputs) -> Predictions { return of.logits(inputs); };
+  const auto inputs_of = [&of = *model, type](const Rows& images) { return of.inputs_of(images.to(type)); };
+  HeldModel held{model, {model->module(), model->inputs(), model->targets(), logits, workers, inputs_of}};
+  held.learner.predicted = models::predicted_by(shape);
   return held;
 }
 

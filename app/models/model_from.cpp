@@ -85,13 +85,18 @@ Config as_the_folder_says(const Pretrained& from, const Config& config) {
   theirs.model = keys_of(shape_of_folder(from, config.model));
   theirs.model.dropout = dropout_of(from.config);
   take_what_trains(theirs, config);
+  if (has_space(theirs.model) && config.origins.contains("model.image"))
+    theirs.model.image = config.model.image;  // its weights are of no size of images
   theirs.model.from = config.model.from, theirs.model.new_head = config.model.new_head;
   theirs.model.upcycle = config.model.upcycle;
   theirs.labels.clear();
   if (std::holds_alternative<models::CausalConfig>(from.config)) return theirs;
-  if (models::seen_by(image_config(from)) != models::Seen::label) return theirs;
+  if (models::predicted_by(image_config(from)) != Predicted::labels) return theirs;
   if (!config.model.new_head) theirs.labels = label_names(from);
-  if (const auto shown = read_preprocessing(from)) set_keys(theirs.data, *shown);
+  if (const auto shown = read_preprocessing(from)) {
+    set_keys(theirs.data, *shown);
+    if (theirs.data.resize < theirs.model.image) theirs.data.resize = 0;  // of the folder's smaller images
+  }
   return theirs;
 }
 

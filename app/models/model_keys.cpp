@@ -10,6 +10,9 @@
 namespace riesz::app {
 namespace {
 
+/// Channels of coordinates that a Fourier neural operator is given behind those of the field.
+constexpr std::int64_t kCoordinates = 2;
+
 /// Which key says which size: a pair for each that this kind has.
 template <typename Keys, typename Shape, typename Pair>
 void for_each_pair(Keys& keys, Shape& of, const Pair& pair) {
@@ -55,6 +58,7 @@ template <typename Shape>
 Shape shape_of(const Config::Model& keys) {
   Shape of;
   for_each_pair(keys, of, [](const auto& key, auto& size) { size = key; });
+  if constexpr (requires { of.inputs; }) of.inputs = keys.channels + kCoordinates;
   return of;
 }
 
@@ -62,6 +66,7 @@ template <typename Shape>
 Config::Model keys_of_kind(const Shape& of) {
   Config::Model keys;
   for_each_pair(keys, of, [](auto& key, const auto& size) { key = size; });
+  if constexpr (requires { of.inputs; }) keys.channels = of.inputs - kCoordinates;
   if constexpr (requires { of.balanced; }) keys.balance_weight = of.balanced ? of.balance_weight : 0;
   if constexpr (requires { of.capacity_factor; })
     keys.z_weight = of.z_weight, keys.capacity_factor = of.capacity_factor;
@@ -140,6 +145,12 @@ Config::Model sizes_in_full(Config::Model keys) {
 
 void set_dropout(models::CausalConfig& shape, double p) {
   std::visit([&](auto& of) { set_dropouts(of, p); }, shape);
+}
+
+void set_image_size(models::ImageConfig& shape, std::int64_t size) {
+  if (auto* const resnet = std::get_if<models::ResnetConfig>(&shape)) resnet->image = size;
+  if (auto* const unet = std::get_if<models::UnetConfig>(&shape)) unet->image = size;
+  if (auto* const fno = std::get_if<models::FourierNeuralOperatorConfig>(&shape)) fno->size = size;
 }
 
 void set_dropout(models::ImageConfig& shape, double p) {

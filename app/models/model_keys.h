@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -22,6 +23,9 @@ Config::Model keys_of(const models::ModelConfig& shape);
 
 /// The keys, with each 0 replaced by the size that it stands for.
 Config::Model sizes_in_full(Config::Model keys);
+
+/// Sets the rows and columns of an image or a field. A ViT keeps its own: a weight of it has their number.
+void set_image_size(models::ImageConfig& shape, std::int64_t size);
 
 /// Sets all dropouts of the model to that of the key model.dropout. A Llama and a Mixtral have none; of
 /// models of images only a ViT has some.

@@ -33,6 +33,7 @@ models::CausalConfig text_of_folder(const Config& config) {
 }
 models::ImageConfig images_of_folder(const Config& config) {
   models::ImageConfig shape = image_config(read_pretrained(config.model.from));
+  if (config.origins.contains("model.image")) set_image_size(shape, config.model.image);
   if (config.origins.contains("model.dropout")) set_dropout(shape, config.model.dropout);
   return shape;
 }

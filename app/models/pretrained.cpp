@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/app/models/pretrained.h"
 
+#include <functional>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "riesz/comm/error.h"
@@ -46,6 +48,32 @@ std::optional<ModelCheckpoint> checkpoint_of(const fs::path& path) {
   return model_checkpoint_in(path);
 }
 
+/// Nothing where the folder does not say it.
+std::optional<Preprocessing> preprocessing_in(const fs::path& folder, const models::ImageConfig& model,
+                                              const std::function<void(const Preprocessing&)>& check) {
+  const fs::path file = folder / kPreprocessor;
+  if (!is_there(file)) return std::nullopt;
+  try {
+    const Preprocessing shown = preprocessing_of(bytes_of_file(file), models::channels_of(model));
+    check(shown);
+    return shown;
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", in_quotes(file.string()),
+                       "; change it; a training may do without it, and say by data.* keys what the model is "
+                       "shown"));
+  }
+}
+
+/// A ResNet takes images of any size, so Hugging Face's config.json says none: then it is that of the images
+/// that the folder's preprocessing makes.
+void take_size(Pretrained& from) {
+  auto* const images = std::get_if<models::ImageConfig>(&from.config);
+  auto* const resnet = images == nullptr ? nullptr : std::get_if<models::ResnetConfig>(images);
+  if (resnet == nullptr || nlohmann::json::parse(from.config_json).contains("image_size")) return;
+  const auto any = [](const Preprocessing&) {};
+  if (const auto shown = preprocessing_in(from.folder, *images, any)) resnet->image = shown->form.size;
+}
+
 }  // namespace
 
 fs::path weights_of(const fs::path& path) {
@@ -75,20 +103,26 @@ Pretrained read_pretrained(const std::string& folder_or_name) {
               "checkpoint-STEP",
               what_is_in(folder));
   const std::string text = bytes_of_file(file);
+  Pretrained from{folder, text, {}};
   try {
-    return {folder, text, models::model_config(text)};
+    from.config = models::model_config(text);
   } catch (const Error& error) {
     throw Error(concat(error.what(), "; so says ", in_quotes(file.string())));
   }
+  take_size(from);
+  return from;
 }
 
 const models::CausalConfig& text_config(const Pretrained& from) {
   const auto* const config = std::get_if<models::CausalConfig>(&from.config);
-  RIESZ_CHECK(config != nullptr, "the model in ", in_quotes(from.folder.string()), " is a ",
-              kind_shown(models::kind_of(image_config(from))),
-              ", which sees images, and here one of text is wanted; riesz classify says "
-              "what images show");
-  return *config;
+  if (config != nullptr) return *config;
+  const models::ImageConfig& images = image_config(from);
+  const bool labels = models::predicted_by(images) == Predicted::labels;
+  throw_error(concat("the model in ", in_quotes(from.folder.string()), " is a ",
+                     kind_shown(models::kind_of(images)),
+                     labels ? ", which sees images, and here one of text is wanted; riesz classify says what "
+                              "images show"
+                            : ", and here a model of text is wanted; riesz predict says what it predicts"));
 }
 
 const models::ImageConfig& image_config(const Pretrained& from) {
@@ -100,7 +134,7 @@ const models::ImageConfig& image_config(const Pretrained& from) {
 
 void load_pretrained(const Pretrained& from, models::CausalModel& model) {
   const auto called = [&](const std::string& stored) {
-    return models::called_here(text_config(from), stored);
+    return models::weight_name(text_config(from), stored);
   };
   load(from, model.module().parameters(), called);
 }
@@ -111,14 +145,14 @@ void load_pretrained(const Pretrained& from, const Module& of_images, bool new_h
   const bool has_head =
       stored.find("classifier.weight") != nullptr || stored.find("classifier.1.weight") != nullptr;
   const models::ImageConfig& config = image_config(from);
-  const bool labels = models::seen_by(config) == models::Seen::label;
+  const bool labels = models::predicted_by(config) == Predicted::labels;
   RIESZ_CHECK(!new_head || labels, "the model in ", in_quotes(from.folder.string()), " is a ",
               kind_shown(models::kind_of(config)),
               ", which has no classifier; remove model.new_head, which draws one");
   RIESZ_CHECK(!labels || new_head || has_head, "the model in ", in_quotes(from.folder.string()),
               " has no classifier; a training with model.new_head=true draws one, and loads the rest");
   const auto called = [&](const std::string& name) {
-    return new_head && is_head(name) ? "" : models::called_here(config, name);
+    return new_head && is_head(name) ? "" : models::weight_name(config, name);
   };
   std::vector<Parameter> parameters = of_images.parameters();
   if (new_head) std::erase_if(parameters, [&](const Parameter& of) { return is_head(of.name()); });
@@ -136,7 +170,7 @@ void load_upcycled(const Pretrained& from, models::CausalModel& model) {
   for (const auto& [number, parameters] : parts) {
     const auto expert = number < 0 ? std::nullopt : std::optional(number);
     load(from, parameters, [&, expert](const std::string& stored) {
-      const std::string name = models::called_here(dense, stored);
+      const std::string name = models::weight_name(dense, stored);
       return name.empty() ? name : models::upcycled_name(model.config(), name, expert);
     });
   }
@@ -151,19 +185,13 @@ std::vector<std::string> label_names(const Pretrained& from) {
 }
 
 std::optional<Preprocessing> read_preprocessing(const Pretrained& from) {
-  const fs::path file = from.folder / kPreprocessor;
-  if (!is_there(file)) return std::nullopt;
+  if (!is_there(from.folder / kPreprocessor)) return std::nullopt;
   const models::ImageConfig& model = image_config(from);
-  const std::int64_t rows = models::rows_of(model);
-  try {
-    const Preprocessing shown = preprocessing_of(bytes_of_file(file), models::channels_of(model));
-    RIESZ_CHECK(shown.form.size == rows, kPreprocessor, ": it makes images of ", shown.form.size,
-                " pixels a side, and by config.json the model sees ", rows);
-    return shown;
-  } catch (const Error& error) {
-    throw Error(concat(error.what(), "; so says ", in_quotes(file.string()),
-                       "; change it, or take it away and say what the model is shown by data.* keys"));
-  }
+  return preprocessing_in(from.folder, model, [&](const Preprocessing& shown) {
+    RIESZ_CHECK(shown.form.size == models::image_size(model), kPreprocessor, ": it makes images of ",
+                shown.form.size, " pixels a side, and by config.json the model sees ",
+                models::image_size(model));
+  });
 }
 
 }  // namespace riesz::app

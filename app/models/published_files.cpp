@@ -49,9 +49,10 @@ ordered_json config_of(const ordered_json& own, const std::optional<Pretrained>&
   ordered_json theirs = ordered_json::parse(from->config_json);
   if (upcycled) return upcycled_config(own, theirs);
   for (const char* key : {"_name_or_path", "num_labels"}) theirs.erase(key);
-  for (const char* key : {"architectures", "id2label", "label2id", "embd_pdrop", "attn_pdrop", "resid_pdrop",
-                          "hidden_dropout_prob", "attention_probs_dropout_prob", "output_router_logits",
-                          "router_aux_loss_coef", "router_z_loss_coef", "capacity_factor"}) {
+  for (const char* key :
+       {"architectures", "id2label", "label2id", "embd_pdrop", "attn_pdrop", "resid_pdrop",
+        "hidden_dropout_prob", "attention_probs_dropout_prob", "image_size", "grid_size",
+        "output_router_logits", "router_aux_loss_coef", "router_z_loss_coef", "capacity_factor"}) {
     if (own.contains(key)) theirs[key] = own[key];
   }
   return theirs;
@@ -76,7 +77,7 @@ std::map<std::string, std::string> tokenizer_texts_of(const std::string& task) {
 
 std::map<std::string, std::string> tokenizer_of(const Config& config, const std::optional<Pretrained>& from) {
   const std::string& task = config.data.task;
-  if (task == "images" || task == "cells" || task == "darcy") return {};
+  if (sees_images(config.model)) return {};
   if (task != "tokens" && !brings_tokenizer(from)) return tokenizer_texts_of(task);
   const fs::path folder = brings_tokenizer(from) ? from->folder : fs::path(folders_of_tokens(config)[0]);
   std::map<std::string, std::string> files;
@@ -113,8 +114,9 @@ std::map<std::string, std::string> published_files(const Config& config, const m
     if (from && is_there(from->folder / name)) files[name] = bytes_of_file(from->folder / name);
   }
   const auto* const images = std::get_if<models::ImageConfig>(&shape);
-  if (images != nullptr && models::seen_by(*images) == models::Seen::label) {
-    const bool theirs = from && is_there(from->folder / kPreprocessor);
+  if (images != nullptr && models::predicted_by(*images) == Predicted::labels) {
+    const bool theirs = from && is_there(from->folder / kPreprocessor) &&
+                        models::image_size(image_config(*from)) == config.model.image;
     files[kPreprocessor] = theirs ? bytes_of_file(from->folder / kPreprocessor)
                                   : preprocessor_config_json(preprocessing_of(config));
   }

@@ -6,6 +6,8 @@
 # scripts/setup.sh fetched for building, so that both sides of a comparison run the same kernels; another Python
 # than that torch is for gets its own by pip. With all in place it only looks.
 #
+#   setup.sh [mpi4py]     the packages that some peers need beside torch, each once
+#
 #   RIESZ_CACHE     where it goes (${XDG_CACHE_HOME:-~/.cache}/riesz), in the folder peers
 set -euo pipefail
 
@@ -50,11 +52,7 @@ link_fetched_torch() {
   works || { rm -rf "$site"/{torch,torchgen,functorch} && return 1; }
 }
 
-main() {
-  if works; then
-    echo "$python"
-    return
-  fi
+make_environment() {
   say "making $peers (once)"
   rm -rf "$peers"
   mkdir -p "$cache"
@@ -65,7 +63,15 @@ main() {
     install "torch==$version"
   fi
   works || { "$python" -c 'import torch.distributed.tensor.parallel' >&2 || true; say "no working torch"; exit 1; }
+}
+
+main() {
+  local package
+  works || make_environment
+  for package in "$@"; do
+    "$python" -c "import $package" 2>/dev/null || install "$package"
+  done
   echo "$python"
 }
 
-main
+main "$@"

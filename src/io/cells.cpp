@@ -15,7 +15,7 @@ namespace riesz {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kDark = 0.3, kNoise = 0.1;        // the background's grey, and the deviation of noise
+constexpr double kDark = 0.3, kNoise = 0.1;  // the background's grey, and the standard deviation of noise
 constexpr double kMean = 0.35, kDeviation = 0.16;  // of all pixels, about
 
 at::Tensor centres(const Interval& of) { return at::arange(of.begin, of.end, at::kDouble).add(0.5); }
@@ -76,8 +76,8 @@ at::Tensor CellImages::pixels(const std::vector<std::int64_t>& numbers, const In
   return all;
 }
 
-at::Tensor CellImages::truth(const std::vector<std::int64_t>& numbers, const Interval& rows,
-                             const Interval& columns) const {
+at::Tensor CellImages::label_maps(const std::vector<std::int64_t>& numbers, const Interval& rows,
+                                  const Interval& columns) const {
   const auto images = static_cast<std::int64_t>(numbers.size());
   const at::Tensor all = at::empty({images, rows.size(), columns.size()}, at::kLong).fill_(0);
   for (std::int64_t i = 0; i < images; ++i) {

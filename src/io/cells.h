@@ -12,10 +12,10 @@
 
 namespace riesz {
 
-/// Images of cells in grey, made by a seed, to learn from which pixels are of which cell. Each image has 4 to
-/// 8 cells, discs and ellipses at any angle, brighter than the background, with noise on all pixels. A later
-/// cell lies above an earlier one. An image is a function of (seed, its number), and a pixel of its place in
-/// it. So every worker can make any box of any image by itself.
+/// Synthetic grey images for semantic segmentation: discs and ellipses on a darker background, with noise. A
+/// pixel's label is background, disc or ellipse. Each image has 4 to 8 of them ("cells"), ellipses at any
+/// angle; a later one lies above an earlier one. An image is a function of (seed, its number), and a pixel of
+/// its place in it. So every worker can make any box of any image by itself.
 class CellImages {
  public:
   static constexpr std::int64_t labels = 3;
@@ -25,13 +25,13 @@ class CellImages {
   CellImages(std::int64_t size, std::uint64_t seed);
 
   std::int64_t size() const { return size_; }
-  /// Pixels of these images, in these rows and columns: (images, 1, rows, columns), fp32, of about mean 0 and
-  /// deviation 1.
+  /// Pixels of these images, in these rows and columns: (images, 1, rows, columns), fp32, of mean about 0
+  /// and standard deviation about 1.
   at::Tensor pixels(const std::vector<std::int64_t>& numbers, const Interval& rows,
                     const Interval& columns) const;
   /// Their labels: (images, rows, columns), int64.
-  at::Tensor truth(const std::vector<std::int64_t>& numbers, const Interval& rows,
-                   const Interval& columns) const;
+  at::Tensor label_maps(const std::vector<std::int64_t>& numbers, const Interval& rows,
+                        const Interval& columns) const;
 
  private:
   struct Cell;

@@ -80,7 +80,9 @@ Cells solved(const DarcyMatrix& A, const Cells& right) {
   Cells u(right.size()), residual = right, direction = right;
   const double first = inner_product(right, right);
   double size = first;
-  for (std::size_t step = 0; step < 10 * right.size() && size > kResidual * kResidual * first; ++step) {
+  const auto converged = [&] { return size <= kResidual * kResidual * first; };  // not by a NaN
+  const std::size_t most = 10 * right.size();
+  for (std::size_t step = 0; step < most && !converged(); ++step) {
     const Cells pulled = A.times(direction);
     const double along = size / inner_product(direction, pulled);
     add_times(u, along, direction), add_times(residual, -along, pulled);
@@ -88,13 +90,15 @@ Cells solved(const DarcyMatrix& A, const Cells& right) {
     for (std::size_t k = 0; k < u.size(); ++k) direction[k] = residual[k] + now / size * direction[k];
     size = now;
   }
+  RIESZ_CHECK(converged(), "darcy_solutions: conjugate gradients do not converge in ", most,
+              " steps; give coefficients that differ less from one another");
   return u;
 }
 
 }  // namespace
 
 DarcyFlow::DarcyFlow(std::int64_t n, std::uint64_t seed) : n_(n), key_(philox_key(seed, "Darcy flow")) {
-  RIESZ_CHECK(n >= 2, "DarcyFlow: ", n, " x ", n, " cells; there are at least 2 x 2");
+  RIESZ_CHECK(n >= 2, "DarcyFlow: ", n, " x ", n, " grid points; there are at least 2 x 2");
   const at::Tensor waves = at::arange(n, at::kDouble);
   const at::Tensor lengths = waves.gt(0).to(at::kDouble).add(1).sqrt();  // √2·cos(kπs) has the norm 1
   cosines_ = waves.mul(kPi).unsqueeze(1).mul(centres(n)).cos().mul(lengths.unsqueeze(1));
@@ -102,9 +106,9 @@ DarcyFlow::DarcyFlow(std::int64_t n, std::uint64_t seed) : n_(n), key_(philox_ke
   deviations_ = squares.unsqueeze(1).add(squares).add(kTau2).reciprocal();
 }
 
-at::Tensor DarcyFlow::coefficients(std::int64_t first, std::int64_t rows) const {
+at::Tensor DarcyFlow::coefficients(std::int64_t first, std::int64_t count) const {
   const std::int64_t each = n_ * n_;
-  const at::Tensor draws = normal({{first * each, (first + rows) * each}}, key_).view({rows, n_, n_});
+  const at::Tensor draws = normal({{first * each, (first + count) * each}}, key_).view({count, n_, n_});
   const at::Tensor field = at::matmul(at::matmul(cosines_.t(), draws.mul(deviations_)), cosines_);
   return at::where(field.gt(0), kHigh, kLow).to(at::kDouble);
 }

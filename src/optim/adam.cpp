@@ -13,8 +13,8 @@
 namespace riesz {
 
 TwoMoments::TwoMoments(std::string name, std::shared_ptr<Store> store, const Setting& general, double epsilon,
-                       Decay decay, std::vector<Group> groups)
-    : Optimizer(std::move(name), std::move(store), general, std::move(groups)),
+                       Decay decay, std::vector<Group> groups, LooksAt looks_at)
+    : Optimizer(std::move(name), std::move(store), general, std::move(groups), looks_at),
       epsilon_(epsilon),
       decay_(decay),
       first_(keep("first")),

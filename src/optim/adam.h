@@ -12,7 +12,7 @@ class TwoMoments : public Optimizer {
   enum class Decay { by_gradient, by_value };
 
   TwoMoments(std::string name, std::shared_ptr<Store> store, const Setting& general, double epsilon,
-             Decay decay, std::vector<Group> groups);
+             Decay decay, std::vector<Group> groups, LooksAt looks_at = LooksAt::elements);
 
   void update(const std::vector<Share>& shares, const StorePart& part) override;
   const PerElement& first() const { return first_; }

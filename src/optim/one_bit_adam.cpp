@@ -38,7 +38,7 @@ OneBitAdam::OneBitAdam(std::shared_ptr<Store> store, const Partition& fibre, con
                        std::vector<Group> groups)
     : TwoMoments("OneBitAdam", std::move(store),
                  {options.learning_rate, options.weight_decay, options.beta1, options.beta2}, options.epsilon,
-                 Decay::by_value, std::move(groups)),
+                 Decay::by_value, std::move(groups), LooksAt::parameters),
       fibre_(fibre.grid({{"fibre", fibre.size()}})),
       freeze_step_(options.freeze_step),
       mean_(mean_of(fibre)) {

@@ -40,6 +40,15 @@ void said_of_it(const Call& call, const Said& said) {
   }
 }
 
+/// Leaves of a share, whose elements lie at `all` in its buffer, those that a window has.
+void cut_to(Share& share, const Interval& all, const Interval& window) {
+  const Interval cut = intersect(all, window);
+  const std::int64_t begin = cut.begin - all.begin;
+  share.begin += begin;
+  share.value = share.value.narrow(0, begin, cut.size());
+  share.gradient = share.gradient.narrow(0, begin, cut.size());
+}
+
 std::string names_of(const std::vector<Share>& shares, const StorePart& part) {
   if (part.first == part.last) return "";
   const std::string &first = shares[part.first].parameter.name(),
@@ -50,7 +59,7 @@ std::string names_of(const std::vector<Share>& shares, const StorePart& part) {
 }  // namespace
 
 Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
-                     std::vector<Group> groups)
+                     std::vector<Group> groups, LooksAt looks_at)
     : name_(std::move(name)), store_(std::move(store)), general_(general), groups_(std::move(groups)) {
   std::vector<Share> shares;
   said_of_it([&] { shares = store_->shares(); }, [&] { return name_ + ": gradients"; });
@@ -61,6 +70,14 @@ Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setti
   check_not_negative(name_, "learning_rate", general_.learning_rate);
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
+  const std::shared_ptr<StatePlace>& place = store_->state_place();
+  if (!place) return;
+  RIESZ_CHECK(
+      looks_at == LooksAt::elements, name_, ": its state cannot lie on ", place->describe(),
+      ", because an update looks at whole parameters, and a few elements are in memory at a time; take "
+      "SGD, Adam or AdamW, or leave the state in memory (Store::keep_state_in)");
+  windows_ = windows_of(extents_, place->page_bytes());
+  elements_ = places_of_elements(extents_);
 }
 
 void Optimizer::set_learning_rate(double learning_rate) {
@@ -75,8 +92,15 @@ void Optimizer::set_momentum(double momentum) {
 }
 
 const PerElement& Optimizer::keep(const std::string& key, const Which& has) {
-  said_of_it([&] { kept_.push_back(std::make_unique<PerElement>(key, extents_, has)); },
-             [&] { return concat(name_, ": ", key); });
+  const auto what = [&] { return concat(name_, ": ", key); };
+  said_of_it(
+      [&] {
+        const bool elsewhere = !elements_.empty();
+        kept_.push_back(
+            elsewhere ? std::make_shared<PerElement>(key, extents_, windows_, *store_->state_place(), what())
+                      : std::make_shared<PerElement>(key, extents_, has));
+      },
+      what);
   return *kept_.back();
 }
 
@@ -118,8 +142,9 @@ void Optimizer::step() {
   settle_late_checks(checks_);
   check_loaded();
   check_reduced();
-  const std::vector<Share> shares = store_->shares();
+  std::vector<Share> shares = store_->shares();
   check_same(shares);
+  std::size_t window = 0;
   const auto step = [this, number = steps_ + 1] { return concat(name_, ": step ", number); };
   const StorePart* part = nullptr;
   const auto make = [&] {
@@ -130,7 +155,10 @@ void Optimizer::step() {
     prepare(shares);
     for (const StorePart& each : parts_) {
       part = &each;
-      update(shares, each);
+      if (!elements_.empty())
+        update_windows(shares, each, window);
+      else
+        update(shares, each);
       store_->spread(each.number);
     }
   };
@@ -139,6 +167,27 @@ void Optimizer::step() {
   finite_.reset();
   found_inf_.reset();
   checks_ = late_checks_so_far();
+}
+
+/// Those of a part, from number `window` on. The windows behind the last one are those of the next step. The
+/// state stays where it was made, also if the store has another place since, or none. Then only how far to
+/// read ahead is the new one's.
+void Optimizer::update_windows(std::vector<Share>& shares, const StorePart& part, std::size_t& window) {
+  const std::shared_ptr<StatePlace>& place = store_->state_place();
+  const std::size_t depth = place ? place->depth() : 0;
+  for (; window < windows_.size() && windows_[window].shares.number == part.number; ++window) {
+    for (std::size_t ahead = 0; ahead <= depth; ++ahead)
+      for (const auto& kept : kept_) kept->expect((window + ahead) % windows_.size());
+    for (const auto& kept : kept_) kept->bring(window);
+    const StateWindow& here = windows_[window];
+    const auto first = shares.begin() + static_cast<std::ptrdiff_t>(here.shares.first);
+    const std::vector<Share> whole(first, shares.begin() + static_cast<std::ptrdiff_t>(here.shares.last));
+    for (std::size_t i = here.shares.first; i < here.shares.last; ++i)
+      cut_to(shares[i], elements_[i].elements, here.elements);
+    update(shares, here.shares);
+    std::copy(whole.begin(), whole.end(), first);
+    for (const auto& kept : kept_) kept->let_go(true);
+  }
 }
 
 /// A device says it one step late, when it has long computed it.
@@ -169,7 +218,8 @@ State Optimizer::kept() const {
                         share.parameter.space(),
                         {share.begin, share.begin + share.size},
                         share.counted,
-                        kept->of(i)});
+                        {}});
+      kept->put_into(result.back(), i);
     }
   }
   for (StateView& view : more_kept()) result.push_back(std::move(view));
@@ -217,7 +267,14 @@ void Optimizer::loaded() {
 
 std::int64_t Optimizer::bytes() const {
   std::int64_t sum = derived_bytes();
-  for (const StateView& view : kept()) sum += static_cast<std::int64_t>(view.tensor.nbytes());
+  for (const auto& kept : kept_) sum += kept->bytes();
+  for (const StateView& view : more_kept()) sum += static_cast<std::int64_t>(view.tensor.nbytes());
+  return sum;
+}
+
+std::int64_t Optimizer::bytes_elsewhere() const {
+  std::int64_t sum = 0;
+  for (const auto& kept : kept_) sum += kept->bytes_elsewhere();
   return sum;
 }
 

@@ -77,8 +77,9 @@ class Optimizer {
   virtual void loaded();
   /// The part of `state` that it keeps of the parameters.
   State kept() const;
-  /// What it keeps on this worker, in bytes.
+  /// What it keeps on this worker in memory, in bytes, and what in the store's `state_place`.
   std::int64_t bytes() const;
+  std::int64_t bytes_elsewhere() const;
 
   /// Does the next step take gradients summed over the data-parallel workers? If not, it takes each worker's
   /// own term.
@@ -88,10 +89,13 @@ class Optimizer {
   std::shared_ptr<Store> store() const { return store_; }
 
  protected:
+  /// What an update looks at: each element by itself, or whole parameters, such as for their norms.
+  enum class LooksAt { elements, parameters };
+
   /// @throws Error naming the option of `general` or of a group that is out of range, or that the optimizer
-  /// lacks.
-  Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general,
-            std::vector<Group> groups);
+  /// lacks; or the store's `state_place`, where updates look at whole parameters.
+  Optimizer(std::string name, std::shared_ptr<Store> store, const Setting& general, std::vector<Group> groups,
+            LooksAt looks_at = LooksAt::parameters);
 
   /// Keeps a number for each element, such as a moment, zero at first. With `has`, for those parameters
   /// alone.
@@ -113,7 +117,8 @@ class Optimizer {
   std::int64_t steps_begun() const { return steps_; }
 
   // The step, the `steps`-th counted from 1, without gradient recording: first what needs the shares of all
-  // parts, such as norms over the workers; then each part, which is spread while the next one is updated.
+  // parts, such as norms over the workers; then each part, which is spread while the next one is updated. Of
+  // a part whose state lies in a `StatePlace`, window by window: its shares are then cut to the window.
   virtual void prepare(const std::vector<Share>&) {}
   virtual void update(const std::vector<Share>& shares, const StorePart& part) = 0;
   /// State besides the numbers for each element.
@@ -123,6 +128,7 @@ class Optimizer {
 
  private:
   void know_last_step() const;
+  void update_windows(std::vector<Share>& shares, const StorePart& part, std::size_t& window);
   void check_same(const std::vector<Share>& shares) const;
   void check_reduced() const;
   void check_loaded() const;
@@ -134,7 +140,9 @@ class Optimizer {
   std::vector<Group> groups_;
   std::vector<Extent> extents_;
   std::vector<StorePart> parts_;
-  std::vector<std::unique_ptr<PerElement>> kept_;
+  std::vector<StateWindow> windows_;     // where the store has a place for state
+  std::vector<ElementsPlace> elements_;  // likewise
+  std::vector<std::shared_ptr<PerElement>> kept_;
   // Those of a device are right once it is known whether the last step was made.
   mutable std::int64_t steps_ = 0;
   mutable std::vector<std::int64_t> steps_of_;  // of each share, as a state has them

@@ -4,12 +4,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "riesz/optim/group.h"
+#include "riesz/optim/pages.h"
+#include "riesz/optim/state.h"
 #include "riesz/optim/store.h"
+#include "riesz/partition/interval.h"
 
 namespace riesz {
 
@@ -41,31 +45,74 @@ struct StorePart {
 /// The parts of shares, in the order of their parts.
 std::vector<StorePart> parts_of(const std::vector<Share>& shares, std::size_t parts);
 
+/// Where the elements of each share lie among those of its buffer: neighbouring shares of one part, type and
+/// device.
+struct ElementsPlace {
+  std::size_t buffer = 0;
+  Interval elements;
+};
+
+/// The places of the shares of those parameters, of all without `has`; others have no elements.
+std::vector<ElementsPlace> places_of_elements(const std::vector<Extent>& shares, const Which& has = {});
+
+/// What is brought, updated and let go at once: neighbouring elements of a buffer.
+struct StateWindow {
+  StorePart shares;   ///< those that have some of them
+  Interval elements;  ///< of the buffer
+  at::TensorOptions options;
+
+  std::int64_t bytes() const;
+};
+
+/// The windows of all shares, part by part, each of at most so many bytes and cut where registers are full.
+/// The same for every number kept.
+std::vector<StateWindow> windows_of(const std::vector<Extent>& shares, std::int64_t most_bytes);
+
 /// A number kept for each element of the shares, zero at first. It is one flat tensor for all neighbouring
-/// shares of a part, type and device, wherever their values are.
-class PerElement {
+/// shares of a part, type and device, wherever their values are. In a `StatePlace` it is a page for each
+/// window, and only the window that was brought is in memory.
+class PerElement : public std::enable_shared_from_this<PerElement> {
  public:
   /// For the shares of those parameters; for all without `has`.
   PerElement(std::string key, const std::vector<Extent>& shares, const Which& has = {});
+  /// For all shares, in a place. `what`: for errors.
+  PerElement(std::string key, const std::vector<Extent>& shares, std::vector<StateWindow> windows,
+             StatePlace& place, const std::string& what);
 
   const std::string& key() const { return key_; }
   /// Is anything kept of share i?
-  bool has(std::size_t i) const { return places_[i].has; }
-  /// The numbers of shares [first, last), a view. These must be neighbours of one type.
+  bool has(std::size_t i) const { return has_[i]; }
+  /// The numbers of shares [first, last), a view; of windows, those in the one that is here. The shares must
+  /// be neighbours of one type.
   at::Tensor of(std::size_t first, std::size_t last) const;
   at::Tensor of(std::size_t i) const { return of(i, i + 1); }
 
+  /// Begins to read a window; brings it here; lets it go, written if it was changed. Nothing of what is in
+  /// memory.
+  void expect(std::size_t window);
+  void bring(std::size_t window);
+  void let_go(bool changed);
+
+  /// The tensor of a view of share i, or where it lies else.
+  void put_into(StateView& view, std::size_t i);
+  /// What it takes in memory, and what lies elsewhere.
+  std::int64_t bytes() const;
+  std::int64_t bytes_elsewhere() const { return pages_ ? pages_->bytes() : 0; }
+
  private:
-  struct Place {
-    bool has;
-    std::size_t buffer;
-    std::int64_t begin;
-    std::int64_t size;
-  };
+  class Elsewhere;
 
   std::string key_;
-  std::vector<Place> places_;
+  std::vector<bool> has_;
+  std::vector<ElementsPlace> places_;
   std::vector<at::Tensor> buffers_;
+  // In a place:
+  std::vector<at::TensorOptions> options_;  // of each share
+  std::vector<StateWindow> windows_;
+  std::unique_ptr<Pages> pages_;
+  std::optional<std::size_t> window_;  // that is here
+  at::Tensor page_;                    // its numbers on the host
+  at::Tensor here_;                    // the same on the values' device
 };
 
 /// Neighbouring shares whose values lie one behind the other in memory, and whose gradients do too, as one.

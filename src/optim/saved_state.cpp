@@ -67,7 +67,7 @@ SavedState::SavedState(const Partition& P, const State& state) {
   const at::NoGradGuard no_gradient;
   std::map<SavedKey, std::vector<at::Tensor>> parts;
   const State counted = counted_once(state);
-  for (const StateView& view : counted) parts[{view.name, view.key}].push_back(view.tensor.detach());
+  for (const StateView& view : counted) parts[{view.name, view.key}].push_back(view.read().detach());
   Impl impl{P.grid({{"world", P.size()}}), table_of(counted, true), {}};
   for (const auto& [key, tensors] : parts) impl.data[key] = at::cat(tensors);  // a copy, also of one
   impl_ = std::make_shared<const Impl>(std::move(impl));
@@ -117,9 +117,9 @@ void SavedState::load(const State& state) const {
   const at::NoGradGuard no_gradient;
   const std::vector<SavedTable> saved = tables_of_all(impl_->partition, impl_->table);
   const std::vector<SavedTable> needed = tables_of_all(impl_->partition, table_of(state, false));
-  std::map<SavedKey, std::vector<at::Tensor>> views;
+  std::map<SavedKey, std::vector<const StateView*>> views;
   std::set<SavedKey> keys;
-  for (const StateView& view : state) views[{view.name, view.key}].push_back(view.tensor);
+  for (const StateView& view : state) views[{view.name, view.key}].push_back(&view);
   for (const SavedTable& table : needed) {
     for (const auto& [key, part] : table) keys.insert(key);
   }
@@ -128,22 +128,31 @@ void SavedState::load(const State& state) const {
   for (const SavedKey& key : keys) {
     const SavedPart* any = nullptr;
     for (const SavedTable& table : saved) any = any ? any : find(table, key);
-    for (const at::Tensor& view : views[key]) {
-      if (any == nullptr) view.zero_();
+    for (const StateView* view : views[key]) {
+      if (any == nullptr) view->change([](const at::Tensor& x) { x.zero_(); });
     }
     if (any == nullptr || any->n == 0) continue;
-    const at::Device device = views[key].empty() ? at::Device(at::kCPU) : views[key].front().device();
+    const at::Device device =
+        views[key].empty() ? at::Device(at::kCPU) : views[key].front()->options().device();
     const Vector x = impl_->saved_vector(key, saved, at::TensorOptions(any->type).device(device));
     const Space Y = Space(impl_->partition, {any->n})
                         .sharded(0, "world", Split::covering(any->n, intervals_of(needed, key)));
     const at::Tensor local = between(x.space(), Y)(x).local();
     std::int64_t at = 0;
-    for (const at::Tensor& view : views[key]) {
-      view.copy_(local.narrow(0, at, view.numel()));
-      at += view.numel();
+    for (const StateView* view : views[key]) {
+      view->change([&](const at::Tensor& part) {
+        part.copy_(local.narrow(0, at, part.numel()));
+        at += part.numel();
+      });
     }
   }
   tell_written(state);
+}
+
+void StateView::change(const std::function<void(const at::Tensor&)>& f) const {
+  const at::Tensor x = read();
+  f(x);
+  if (elsewhere) elsewhere->write(x);
 }
 
 void check_each_once(const State& state) {

@@ -66,7 +66,7 @@ SavedTable table_of(const State& state, bool counted) {
     if (counted && !view.counted) continue;
     SavedPart& part = table[{view.name, view.key}];
     part.n = view.space.numel();
-    part.type = view.tensor.scalar_type();
+    part.type = view.options().dtype().toScalarType();
     const Intervals more = global_intervals(view.space, view.interval);
     part.intervals.insert(part.intervals.end(), more.begin(), more.end());
   }

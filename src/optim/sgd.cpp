@@ -20,7 +20,7 @@ Setting general(const SGDOptions& options) {
 }  // namespace
 
 SGD::SGD(std::shared_ptr<Store> store, const SGDOptions& options, std::vector<Group> groups)
-    : Optimizer("SGD", std::move(store), general(options), std::move(groups)),
+    : Optimizer("SGD", std::move(store), general(options), std::move(groups), LooksAt::elements),
       dampening_(options.dampening),
       nesterov_(options.nesterov) {
   RIESZ_CHECK(!options.nesterov || (options.momentum > 0 && options.dampening == 0),

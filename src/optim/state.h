@@ -24,6 +24,17 @@ struct Written {
   std::function<void()> begins = {};
 };
 
+/// State that lies elsewhere than in memory, such as on a disk. It is valid as long as its owner is not in a
+/// step.
+class StateElsewhere {
+ public:
+  virtual ~StateElsewhere() = default;
+  virtual at::TensorOptions options() const = 0;
+  /// A copy, flat and contiguous.
+  virtual at::Tensor read() const = 0;
+  virtual void write(const at::Tensor& values) const = 0;
+};
+
 /// This worker's part of a vector of training's state: a value, a master, a moment, a number. Its name, and
 /// which elements lie here, are enough to write it anywhere and to read it back at another layout.
 struct StateView {
@@ -34,9 +45,18 @@ struct StateView {
   /// Does this worker count them? Exactly one worker counts each element. Where a parameter has a copy, under
   /// the same name, in another store of `several`, the first store's counts.
   bool counted;
-  at::Tensor tensor;  ///< the state itself, flat and contiguous; writing into it changes the state
+  /// The state itself, flat and contiguous; writing into it changes the state. Undefined where it lies
+  /// `elsewhere`.
+  at::Tensor tensor;
   /// nullptr: there is nobody to tell.
   std::shared_ptr<const Written> written = nullptr;
+  std::shared_ptr<const StateElsewhere> elsewhere = nullptr;
+
+  at::TensorOptions options() const { return elsewhere ? elsewhere->options() : tensor.options(); }
+  /// The state itself, or a copy of what lies elsewhere.
+  at::Tensor read() const { return elsewhere ? elsewhere->read() : tensor; }
+  /// Gives `f` the state itself, or a copy that is written back.
+  void change(const std::function<void(const at::Tensor&)>& f) const;
 };
 
 /// All of what a worker holds, in any order; a vector in several views, or in none.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "riesz/nn/parameter.h"
+#include "riesz/optim/pages.h"
 #include "riesz/optim/state.h"
 
 namespace riesz {
@@ -82,6 +83,13 @@ class Store {
   /// `updated` after something was written into it.
   virtual State state();
 
+  /// Says where optimizers keep their state of the shares: in `place`, or, without one, in memory on the
+  /// values' device. Call it before an optimizer is made of the store. Of `several` stores it is said of the
+  /// store of all.
+  void keep_state_in(std::shared_ptr<StatePlace> place) { state_place_ = std::move(place); }
+  /// nullptr: in memory on the values' device.
+  const std::shared_ptr<StatePlace>& state_place() const { return state_place_; }
+
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
   /// not look at them. For a caller that has just checked, such as clipping; on all workers alike. On a
   /// device they may turn out not to be: there `norms` has a number for each share, which is not finite where
@@ -121,6 +129,7 @@ class Store {
     std::uint64_t backward_passes;  // before any came after it
     std::vector<Seen> seen;
   };
+  std::shared_ptr<StatePlace> state_place_;
   std::uint64_t generation_ = 0;
   std::optional<Finite> finite_;
   at::Tensor norms_;

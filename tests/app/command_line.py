@@ -61,7 +61,7 @@ def usage():
     ends(["completion", "--help"], 0, "^Usage: riesz completion .*SHELL$")
     names = ends(["--help"], 0, "^  train ").split("Subcommands:")[1]
     commands = re.findall(r"^  ([a-z-]+) ", names, re.M)
-    expect(len(commands) == 15, commands)
+    expect(len(commands) == 16, commands)
     tables = {part.split("\n")[0]: part for part in ends(["help", "--markdown"], 0, "^### riesz train$").split("### riesz ")}
     for command in commands:
         shown = ends([command, "--help"], 0, rf"^Usage: riesz {command}\b", env=NO_MPI)
@@ -69,7 +69,7 @@ def usage():
         expect(options or command in ("completion", "man"), command, "has no options")
         for option in options:
             expect(re.search(rf"^  (-.*,)?{option}\b", shown, re.M), f"riesz {command} --help does not list {option}")
-        if command in ("train", "generate", "evaluate", "classify", "explain", "plan-memory", "verify"):
+        if command in ("train", "generate", "evaluate", "classify", "predict", "explain", "plan-memory", "verify"):
             expect(re.search(r"^Usage: .* \[key=value\.\.\.\]$", shown, re.M) and " [key=value ...] [option ...]\n" in tables[command],
                    command, "does not show that it takes settings", shown[:300])
         ends([command, "--there-is-none"], 2, err=f'^riesz: {command}: there is no option .*see riesz {command} --help$', env=NO_MPI)
@@ -118,6 +118,9 @@ WRONG = [
     (["evaluate", "F"], "TEXT is required"),
     (["classify", "F"], "IMAGES is required"),
     (["classify", "F", "x", "layout.zero=1"], "layout.zero is a setting of trainings alone"),
+    (["predict", "F"], "INPUTS is required"),
+    (["predict", "F", "a.npy", "b.npy", "--tile", "-1"], "'-1' must be an integer, 0 or more"),
+    (["plan-memory", CONFIG, "--tile", "64"], "say its rows and columns with --predict"),
     (["inspect"], "PATH is required"),
     (["verify"], "CONFIG.toml is required"),
     (["tokenize", TEXT], "--output is required"),
@@ -134,6 +137,7 @@ WRONG = [
     (["tokenize", TEXT, "-o", "x", "--vocab-size", "300", "--documents", "foo"], "foo not in {auto,file,line,jsonl}"),
     (["explain", CONFIG, "--all", "--rank", "2"], "--rank has no effect beside it"),
     (["explain", CONFIG, "--rank", "9"], "there is no rank 9 among 4 workers"),
+    (["explain", "-n", "2", CONFIG], 'no option "-n": it is one process, and how many ranks it tells of the layout.. keys say'),
     (["plan-memory", CONFIG, "--ranks-per-host", "5"], "5 ranks on a host, of the 4 that the layout has"),
     (["plan-memory", CONFIG, "--host-memory", "0"], "holds nothing; say how much it has"),
     (["plan-memory", CONFIG, "--host-memory", "9", "device=cuda"], "--host-memory is of a host, and device = .cuda. .*leave out one"),

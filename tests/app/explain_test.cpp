@@ -238,6 +238,10 @@ TEST(Explain, NeedsNoneOfTheLayoutsWorkers) {
   EXPECT_EQ(bucket, (Traffic{n - mine + 3 * mine, 4 * (n + 2 * mine), 6}));
   const std::string norm = "AllReduce over dp, tp: Partial -> Replicated, Partial -> Replicated";
   EXPECT_EQ(lines["gradients|update|" + norm], (Traffic{1, 8, 1}));
+  // A bucket has a layer's name, and is no part of that layer.
+  Lines of_wte = lines_of(of_layer(plan, "transformer.wte").records);
+  EXPECT_EQ(of_wte.count("transformer.wte|backward|AllReduce of transformer.wte over dp"), 0U);
+  EXPECT_GT(of_wte.size(), 0U);
   EXPECT_EQ(plan.mesh, "(dp=4, tp=2)");
 }
 

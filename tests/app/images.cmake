@@ -25,12 +25,16 @@ foreach(example IN ITEMS unet_cells fno_darcy)
       "^the same losses when resumed, and at its layout the same weights$" "^drawn beside what is right$" "^no labels of images$"
     LABELS app)
 endforeach()
+add_process_test(app.predict_fields
+  COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/predict_fields.py" "${results}/predict_fields" "${RIESZ_MPIRUN}" $<TARGET_FILE:riesz>
+  MATCHES "^the same labels in tiles$" "^a field of another size$"
+  LABELS app)
 riesz_refuses(space_of_tokens WORDS train "${PROJECT_SOURCE_DIR}/examples/vit_fashion.toml" layout=space2x2
   SAYS "layout.space = .2, 2. .on the command line. shares out the rows and columns of images, and model.kind = .vit. .* has no such dims")
 riesz_refuses(space_of_one_number WORDS train "${PROJECT_SOURCE_DIR}/examples/resnet_fashion.toml" layout.space=4
   SAYS "layout.space = .4. .on the command line. has 1 numbers. give one of workers along the height of an image")
 set(fashion "${PROJECT_SOURCE_DIR}/examples/vit_fashion.toml")
 riesz_refuses(images_of_tokens WORDS train "${fashion}" model.kind=gpt2
-  SAYS "model.channels is set in .*vit_fashion.toml, which is read only with model.kind = .vit. or .resnet. or .unet., but model.kind is .gpt2.")
+  SAYS "model.channels is set in .*vit_fashion.toml, which is read only with model.kind = .vit. or .resnet. or .unet. or .fno., but model.kind is .gpt2.")
 riesz_refuses(images_of_no_folder WORDS train "${fashion}" layout.dp=1 data.images=/no/such/folder
   SAYS "there is no folder ./no/such/folder.. a folder of images has MNIST.s files")

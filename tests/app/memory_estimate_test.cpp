@@ -230,6 +230,33 @@ TEST(MemoryEstimate, OfTheStateIsWhatIsHeld) {
   }
 }
 
+/// The optimizer's state is on the disk, and a few pages of it in memory.
+TEST(MemoryEstimate, OfStateOnADiskIsByPlace) {
+  const SharedFolder folder;
+  for (const char* kind : {"adamw", "sgd"}) {
+    Config config = shared(1, "bf16", kind);
+    const MemoryEstimate in_memory = estimate_memory(config, mesh_of(config));
+    config.offload = {.state = "disk", .path = folder.path().string(), .depth = 1};
+    const auto task = make_task(config);
+    const app::HeldModel model = app::make_model(config, *task);
+    TrainingStep step(config, model.learner);
+    const Memory is = step.memory();
+    const MemoryEstimate said = estimate_memory(config, mesh_of(config));
+    EXPECT_NEAR(said.on_disk, static_cast<double>(is.optimizer_on_disk), 0.01 * said.parameters + 2 * 4096);
+    EXPECT_NEAR(said.optimizer, static_cast<double>(is.optimizer + is.model.masters),
+                0.01 * said.parameters + 2 * 4096);
+
+    config.model.width = 2048;  // now its pages are few beside the whole
+    const double pages = (kind[0] == 's' ? 1 : 2) * 3 * double{1 << 22};
+    const MemoryEstimate large = estimate_memory(config, mesh_of(config));
+    config.offload = {};
+    const MemoryEstimate whole = estimate_memory(config, mesh_of(config));
+    EXPECT_EQ(whole.on_disk, 0);
+    EXPECT_NEAR(whole.all() - large.all(), large.on_disk - pages, 1) << kind;
+    EXPECT_EQ(in_memory.on_disk, 0);
+  }
+}
+
 /// Experts are shared out by the workers that have the same ones, everything else by all.
 TEST(MemoryEstimate, OfExpertsApartIsWhatIsHeld) {
   const int p = Runtime::size();

@@ -163,7 +163,65 @@ TEST_F(PretrainedImages, AreShownAsTheFolderSays) {
 
   write("model/" + file, R"({"size": 12, "image_mean": 0.5, "image_std": 0.5})");
   EXPECT_ERROR(gone_on(first_), "it makes images of 12 pixels a side, and by config.json the model sees 8",
-               "; so says \"", "take it away and say");
+               "; so says \"", "a training may do without it");
+}
+
+/// Hugging Face's config.json of a ResNet says no size: images are as the folder's preprocessing makes them,
+/// or as a key says.
+TEST_F(PretrainedImages, OfAResnetAreOfAnySize) {
+  first_.model = {};
+  first_.model.kind = "resnet", first_.model.activation = "relu";
+  first_.model.depths = {1}, first_.model.widths = {6}, first_.model.stem = 4, first_.model.image = 8;
+  save_as(folder_.path() / "model", first_);
+  auto unsized = nlohmann::json::parse(files_of(folder_.path() / "model").at("config.json"));
+  unsized.erase("image_size");
+  write("model/config.json", unsized.dump());
+  const auto size = [&] {
+    return models::image_size(app::image_config(app::read_pretrained((folder_.path() / "model").string())));
+  };
+  EXPECT_EQ(size(), 8);
+
+  Config larger = first_;
+  larger.model = {};
+  larger.model.from = (folder_.path() / "model").string();
+  larger.model.image = 12, larger.origins["model.image"] = kCommandLine;
+  larger = with_model_from(larger);
+  check_config(larger, Runtime::size());
+  EXPECT_EQ(models::image_size(app::image_model_shape(larger, 3)), 12);
+  const Kept kept(larger);
+  expect_same_values(kept, Kept(gone_on(first_)));
+  const auto file = [&](const char* name) {
+    return nlohmann::json::parse(kept.model.learner.files.at(name));
+  };
+  EXPECT_EQ(file("config.json")["image_size"], 12);
+  EXPECT_EQ(preprocessing_of(file("preprocessor_config.json").dump(), 1).form.size, 12);
+
+  wait_for_all(Partition::world());
+  if (Runtime::rank() == 0) std::filesystem::remove(folder_.path() / "model/preprocessor_config.json");
+  wait_for_all(Partition::world());
+  EXPECT_EQ(size(), 224);
+}
+
+/// A Fourier neural operator goes on from its weights on another grid, and its checkpoint says which.
+TEST(PretrainedFields, GoOnOnAnotherGrid) {
+  const SharedFolder folder;
+  Config first;
+  first.model.kind = "fno", first.model.image = 8;
+  first.model.layers = 1, first.model.width = 4, first.model.modes = {2, 2};
+  first.data.task = "darcy", first.data.count = 4, first.data.held_out = 0.25;
+  first.layout.dp = Runtime::size();
+  save_as(folder.path() / "model", first);
+  Config finer = first;
+  finer.model = {};
+  finer.model.from = (folder.path() / "model").string();
+  finer.model.image = 12, finer.origins["model.image"] = kCommandLine;
+  finer = with_model_from(finer);
+  check_config(finer, Runtime::size());
+  const Kept kept(finer);
+  expect_same_values(kept, Kept(first));
+  EXPECT_EQ(nlohmann::json::parse(kept.model.learner.files.at("config.json"))["grid_size"], 12);
+  finer.model.image = 2;  // with fewer frequencies than it mixes
+  EXPECT_ERROR(check_config(finer, Runtime::size()), "model.modes = [2, 2]", "has more than half of");
 }
 
 TEST_F(PretrainedImages, WhatIsSaidOtherwiseIsNamed) {

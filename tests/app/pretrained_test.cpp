@@ -346,7 +346,7 @@ TEST(PretrainedAlone, AModelThatGetsExpertsMaySayWhatItWas) {
 TEST(PretrainedAlone, WhatAsksForExpertsIsToldHowADenseModelGetsThem) {
   const OnlyConfig llama(sums_by("llama"));
   EXPECT_ERROR(with_model_from(llama.gone_on_from({{"model.experts", "x.toml"}})),
-               "but model.kind is \"llama\"; remove it, or set model.upcycle=true");
+               "but model.kind is \"llama\"; remove it", "or set model.upcycle=true");
   EXPECT_ERROR(with_model_from(OnlyConfig(sums_by("gptj")).gone_on_from({{"model.experts", "x.toml"}})),
                "but model.kind is \"gptj\"; remove it");
   Config config = llama.gone_on_from();

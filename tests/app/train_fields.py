@@ -57,6 +57,9 @@ def check_no_labels(trainings):
     refused = subprocess.run([trainings.riesz, "classify", f"{trainings.folder}/{ONE}", __file__], text=True, check=False,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
     assert refused.returncode != 0 and "does not label images" in refused.stdout, refused.stdout
+    refused = subprocess.run([trainings.riesz, "evaluate", f"{trainings.folder}/{ONE}", __file__], text=True, check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    assert refused.returncode != 0 and "riesz predict says what it predicts" in refused.stdout, refused.stdout
     print("no labels of images")
 
 

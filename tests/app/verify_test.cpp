@@ -80,6 +80,19 @@ TEST(Verify, FindsNothingWrongAtAnyKindOfLayout) {
   }
 }
 
+/// What crosses stages has a gradient if what lies before the frozen level has one, said on all workers
+/// alike.
+TEST(Verify, FindsNothingWrongWithAFrozenLevelBeforeAStage) {
+  Config config;
+  config.model.kind = "unet", config.model.image = 16, config.model.levels = 3, config.model.width = 2;
+  config.data.task = "cells", config.train.frozen = "down.1";
+  config.layout.pp = 2, config.layout.space = {2, 1};
+  config.train.batch = 4, config.train.micro_batches = 2;
+  const app::Verified verified = app::verify(config, {});
+  EXPECT_TRUE(verified.right()) << verified.fault;
+  EXPECT_EQ(verified.run, 4);
+}
+
 TEST(Verify, OneOfAClassSendsWhatAllOfItSend) {
   Config config = llama(10, 4, 2);
   config.layout.zero = 1;

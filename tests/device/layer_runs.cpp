@@ -24,12 +24,17 @@
 #include "riesz/nn/loss/loss.h"
 #include "riesz/nn/loss/shares.h"
 #include "riesz/nn/norm/norm.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
 #include "riesz/nn/spatial/batch_norm.h"
 #include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/conv_transpose.h"
 #include "riesz/nn/spatial/fourier.h"
+#include "riesz/nn/spatial/group_norm.h"
+#include "riesz/nn/spatial/instance_norm.h"
+#include "riesz/nn/spatial/pad.h"
 #include "riesz/nn/spatial/pool.h"
-#include "riesz/nn/spatial/resample.h"
 #include "riesz/nn/spatial/spectral_convolution.h"
+#include "riesz/nn/spatial/upsample.h"
 #include "riesz/nn/vectors/full_tensor.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -304,11 +309,11 @@ std::vector<NamedRun> volume_runs() {
     const Space S = X.sharded(dim, "a"), T = Y.sharded(dim, "a"), open = any.sharded(dim, "a");
     const std::string in = " in " + to_string(S);
     all.push_back({"convolution" + in, run_of(S, [=] {
-                     return Conv("conv", "bcdhw,oczyx->bodhw", S, T, {3},
+                     return Conv("conv", "bcdhw,octrs->bodhw", S, T, {3},
                                  {.windows = {.padding = {.each = {1}}}});
                    })});
     all.push_back({"transposed convolution" + in, run_of(T, [=] {
-                     return ConvTranspose("up", "bodhw,oczyx->bcdhw", T, S, {3},
+                     return ConvTranspose("up", "bodhw,octrs->bcdhw", T, S, {3},
                                           {.windows = {.padding = {.each = {1}}}});
                    })});
     all.push_back({"max pool" + in, run_of(S, [=] { return MaxPool("pool", S, open, {{3}, {2}, {1}}); })});
@@ -321,8 +326,8 @@ std::vector<NamedRun> volume_runs() {
     all.push_back({"adaptive max pool" + in, run_of(S, [=] {
                      return AdaptiveMaxPool("pool", S, Space(row(), {2, 4, 4, 3, 5}).sharded(dim, "a"));
                    })});
-    all.push_back(
-        {"up-sampling" + in, run_of(S, [=] { return Upsample("up", S, enlarged(S, 2), Sampling::linear); })});
+    all.push_back({"up-sampling" + in,
+                   run_of(S, [=] { return Upsample("up", S, resampled(S, 2), Sampling::linear); })});
   }
   return all;
 }
@@ -330,7 +335,7 @@ std::vector<NamedRun> volume_runs() {
 std::vector<NamedRun> image_runs() {
   const Space X(row(), {2, 4, 9, 6}), Y(row(), {2, 6, 9, 6}),
       any(row(), std::vector<std::int64_t>(4, Space::any));
-  const char* const spec = "bchw,ocyx->bohw";
+  const char* const spec = "bchw,ocrs->bohw";
   std::vector<NamedRun> all;
   for (const int dim : {1, 2, 3}) {
     const Space S = X.sharded(dim, "a"), T = Y.sharded(dim, "a"), open = any.sharded(dim, "a");
@@ -341,7 +346,7 @@ std::vector<NamedRun> image_runs() {
                      run_of(S, [=] { return Conv("conv", spec, S, T, {3}, options); })});
     }
     all.push_back({"transposed convolution" + in, run_of(T, [=] {
-                     return ConvTranspose("up", "bohw,ocyx->bchw", T, S, {3},
+                     return ConvTranspose("up", "bohw,ocrs->bchw", T, S, {3},
                                           {.windows = {.padding = {.each = {1}}}});
                    })});
     all.push_back({"max pool" + in, run_of(S, [=] { return MaxPool("pool", S, open, {{3}, {2}, {1}}); })});
@@ -357,8 +362,8 @@ std::vector<NamedRun> image_runs() {
     all.push_back({"spectral convolution" + in, run_of(S, [=] {
                      return SpectralConvolution("spectral", S, T, {3, 2});
                    })});
-    all.push_back(
-        {"up-sampling" + in, run_of(S, [=] { return Upsample("up", S, enlarged(S, 2), Sampling::linear); })});
+    all.push_back({"up-sampling" + in,
+                   run_of(S, [=] { return Upsample("up", S, resampled(S, 2), Sampling::linear); })});
     all.push_back(
         {"padding" + in, run_of(S, [=] { return Pad("pad", S, open, {2}, {1}, PaddingMode::reflect); })});
     all.push_back({"group norm" + in, run_of(S, [=] { return GroupNorm("norm", 2, S); })});

@@ -21,7 +21,7 @@ std::vector<NamedRun> attention_runs();
 std::vector<NamedRun> loss_runs();
 std::vector<NamedRun> expert_runs();
 std::vector<NamedRun> image_runs();
-/// Of three dims of space.
+/// Of three spatial dims.
 std::vector<NamedRun> volume_runs();
 
 /// All of them.

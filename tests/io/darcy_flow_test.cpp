@@ -8,12 +8,15 @@
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <utility>
 
 #include "riesz/testing/error.h"
 
 namespace riesz::testing {
 namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 /// The equation's matrix on n x n cells, face by face.
 at::Tensor dense_matrix(const at::Tensor& a) {
@@ -47,6 +50,14 @@ TEST(DarcyFlow, IsSolvedAsItsMatrixSays) {
   EXPECT_ERROR(darcy_solutions(a.mul(-1)), "a coefficient that is not above 0");
 }
 
+TEST(DarcyFlow, AnUnconvergedSolutionIsAnError) {
+  const at::Tensor a = DarcyFlow(8, 3).coefficients(0, 2);
+  const at::Tensor far = a.eq(12).to(at::kDouble).mul(1e200).add(1e-200);
+  const at::Tensor none = at::full({1, 8, 8}, kInfinite, at::kDouble);
+  EXPECT_ERROR(darcy_solutions(far), "darcy_solutions: conjugate gradients do not converge in 640 steps");
+  EXPECT_ERROR(darcy_solutions(none), "darcy_solutions: conjugate gradients do not converge in 640 steps");
+}
+
 /// Of a constant coefficient: −Δu = 1 has the greatest value 0.0736713… in the middle.
 TEST(DarcyFlow, ConvergesToTheSolution) {
   const auto middle = [](std::int64_t n) {
@@ -74,7 +85,7 @@ TEST(DarcyFlow, DrawsARowByItsNumber) {
   EXPECT_EQ(inputs.sizes(), at::IntArrayRef({6, 3, 8, 8}));
   EXPECT_EQ(inputs[2][1][6][1].item<double>(), 6.5 / 8);
   EXPECT_EQ(inputs[2][2][6][1].item<double>(), 1.5 / 8);
-  EXPECT_ERROR(DarcyFlow(1, 0), "DarcyFlow: 1 x 1 cells");
+  EXPECT_ERROR(DarcyFlow(1, 0), "DarcyFlow: 1 x 1 grid points");
 }
 
 }  // namespace

@@ -65,9 +65,10 @@ TEST(CellImages, AreTheSameInEveryBox) {
   const CellImages cells(24, 5);
   const std::vector<std::int64_t> numbers{7, 0};
   const at::Tensor pixels = cells.pixels(numbers, {0, 24}, {0, 24}),
-                   truth = cells.truth(numbers, {0, 24}, {0, 24});
+                   truth = cells.label_maps(numbers, {0, 24}, {0, 24});
   EXPECT_EQ(pixels.sizes(), (std::vector<std::int64_t>{2, 1, 24, 24}));
-  const at::Tensor some = cells.pixels({0}, {5, 18}, {11, 12}), labels = cells.truth({0}, {5, 18}, {11, 12});
+  const at::Tensor some = cells.pixels({0}, {5, 18}, {11, 12}),
+                   labels = cells.label_maps({0}, {5, 18}, {11, 12});
   EXPECT_TRUE(some[0].equal(pixels[1].narrow(1, 5, 13).narrow(2, 11, 1)));
   EXPECT_TRUE(labels[0].equal(truth[1].narrow(0, 5, 13).narrow(1, 11, 1)));
   EXPECT_FALSE(CellImages(24, 6).pixels(numbers, {0, 24}, {0, 24}).equal(pixels));
@@ -77,7 +78,7 @@ TEST(CellImages, HaveAllLabelsAndAboutUnitSize) {
   const CellImages cells(32, 1);
   std::vector<std::int64_t> numbers;
   for (std::int64_t i = 0; i < 200; ++i) numbers.push_back(i);
-  const at::Tensor truth = cells.truth(numbers, {0, 32}, {0, 32}),
+  const at::Tensor truth = cells.label_maps(numbers, {0, 32}, {0, 32}),
                    pixels = cells.pixels(numbers, {0, 32}, {0, 32});
   const auto share = [&](std::int64_t label) {
     return truth.eq(label).to(at::kDouble).mean().item<double>();

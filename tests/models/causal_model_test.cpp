@@ -117,21 +117,21 @@ TEST(CausalModel, NamesTensorsOfFilesAsTheModelDoes) {
   apart.tied = false, tied.tied = true;
   models::LlamaConfig other = kSmallLlama;
   other.tied = false;
-  EXPECT_EQ(models::called_here(apart, "h.0.ln_1.weight"), "transformer.h.0.ln_1.weight");
-  EXPECT_EQ(models::called_here(apart, "transformer.wte.weight"), "transformer.wte.weight");
-  EXPECT_EQ(models::called_here(apart, "lm_head.weight"), "lm_head.weight");
-  EXPECT_EQ(models::called_here(tied, "lm_head.weight"), "");
-  EXPECT_EQ(models::called_here(tied, "h.0.attn.bias"), "");
-  EXPECT_EQ(models::called_here(kSmallGptJ, "transformer.h.0.attn.masked_bias"), "");
-  EXPECT_EQ(models::called_here(kSmallGptJ, "lm_head.bias"), "lm_head.bias");
-  EXPECT_EQ(models::called_here(other, "norm.weight"), "model.norm.weight");
-  EXPECT_EQ(models::called_here(other, "lm_head.weight"), "lm_head.weight");
-  EXPECT_EQ(models::called_here(kSmallLlama, "lm_head.weight"), "");
+  EXPECT_EQ(models::weight_name(apart, "h.0.ln_1.weight"), "transformer.h.0.ln_1.weight");
+  EXPECT_EQ(models::weight_name(apart, "transformer.wte.weight"), "transformer.wte.weight");
+  EXPECT_EQ(models::weight_name(apart, "lm_head.weight"), "lm_head.weight");
+  EXPECT_EQ(models::weight_name(tied, "lm_head.weight"), "");
+  EXPECT_EQ(models::weight_name(tied, "h.0.attn.bias"), "");
+  EXPECT_EQ(models::weight_name(kSmallGptJ, "transformer.h.0.attn.masked_bias"), "");
+  EXPECT_EQ(models::weight_name(kSmallGptJ, "lm_head.bias"), "lm_head.bias");
+  EXPECT_EQ(models::weight_name(other, "norm.weight"), "model.norm.weight");
+  EXPECT_EQ(models::weight_name(other, "lm_head.weight"), "lm_head.weight");
+  EXPECT_EQ(models::weight_name(kSmallLlama, "lm_head.weight"), "");
   const auto experts = small_of_experts<models::MixtralConfig>();
   const std::string w1 = "layers.0.block_sparse_moe.experts.2.w1.weight";
-  EXPECT_EQ(models::called_here(experts, w1), "model." + w1);
-  EXPECT_EQ(models::called_here(experts, "lm_head.weight"), "lm_head.weight");
-  EXPECT_EQ(models::called_here(other, "model.layers.0.self_attn.rotary_emb.inv_freq"), "");
+  EXPECT_EQ(models::weight_name(experts, w1), "model." + w1);
+  EXPECT_EQ(models::weight_name(experts, "lm_head.weight"), "lm_head.weight");
+  EXPECT_EQ(models::weight_name(other, "model.layers.0.self_attn.rotary_emb.inv_freq"), "");
 }
 
 TEST(CausalModel, NamesTheKindsThereAre) {

@@ -44,6 +44,7 @@ std::vector<FamilyLayout> some_layouts() {
   some.push_back({one_d, Sequence::ring, {{"sp", p}}});
   if (p % 2 == 0) some.push_back({one_d, Sequence::whole, {{"ep", 2}, {"tp", p / 2}}, {}, "dp"});
   if (p == 4) some.push_back({two_d, Sequence::whole, {{"row", 2}, {"column", 2}}});
+  if (p == 8) some.push_back({two_d, Sequence::whole, {{"ep", 2}, {"row", 2}, {"column", 2}}, {}, "dp"});
   if (p == 8) some.push_back({three_d, Sequence::whole, {{"a", 2}, {"b", 2}, {"c", 2}}});
   if (p == 8) some.push_back({two_and_half_d, Sequence::whole, {{"depth", 2}, {"row", 2}, {"column", 2}}});
   return some;

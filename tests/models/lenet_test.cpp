@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "families.h"
+#include "riesz/models/unet.h"
 
 namespace riesz::testing {
 namespace {
@@ -37,6 +38,23 @@ FamilyCase<models::Lenet, models::LenetConfig> lenet_case() {
       config, images, [](int step) { return numbers_of({5}, 7, step); },
       [](const models::Lenet& model) { return model.images(); },
       [=](const plain::Weights& w, int step) { return plain::Predictions{lenet_plainly(w, images(step))}; }};
+}
+
+/// Rows and columns lie over their axes between and inside of layers, and so does a weight that reads them.
+TEST(Images, LieAsTheLayoutSays) {
+  const Roles lenet = models::LenetConfig{}.roles(), unet = models::UnetConfig{.width = 8}.roles();
+  const Partition mesh = Partition::simulated(4).grid({{"height", 2}, {"width", 2}});
+  const ModelSpaces on_images(spaces::one_d(mesh), lenet);
+  EXPECT_EQ(on_images.inside("bqij").shards(2).size() + on_images.inside("bqij").shards(3).size(), 2U);
+  EXPECT_EQ(on_images.weight("bqij,nqij->bn").shards(2).size(), 1U);
+  EXPECT_EQ(on_images.weight("bqij,nqij->bn").shards(3).size(), 1U);
+  const Partition cube = Partition::simulated(8).grid({{"a", 2}, {"b", 2}, {"c", 2}});
+  const ModelSpaces in_three_d(spaces::three_d(cube), unet);
+  const Space any(cube, {Space::any, 8, 12, 12});
+  EXPECT_EQ(models::images_in(in_three_d, "bchw", 8, 12),
+            any.sharded(0, "a").sharded(0, "c").sharded(1, "b"));
+  EXPECT_EQ(models::images_in(in_three_d, "bfhw", 8, 12),
+            any.sharded(0, "a").sharded(0, "b").sharded(1, "c"));
 }
 
 /// The tutorial's grid is the last.

@@ -140,7 +140,7 @@ TEST(Mixtral, FoldersAreHuggingFacesAndComeBackAtAnyLayout) {
   for (const FamilyLayout& layout : family_layouts_with_experts()) {
     const auto loaded = made(layout, 6);
     load_weights(folder.path() / "model", loaded->module().parameters(),
-                 {.called = [&](const auto& name) { return models::called_here(config, name); }});
+                 {.called = [&](const auto& name) { return models::weight_name(config, name); }});
     const std::vector<Parameter> is = loaded->module().parameters();
     ASSERT_EQ(is.size(), all.size());
     for (std::size_t i = 0; i < all.size(); ++i)

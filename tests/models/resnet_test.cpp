@@ -188,12 +188,12 @@ TEST(Resnet, SharesOutTheChannelsOfBothConvolutions) {
 
 /// Files of the model below the classifier leave "resnet." out.
 TEST(Resnet, KnowsTheNamesOfTheModelBelowItsClassifier) {
-  using models::called_in_resnet;
-  EXPECT_EQ(called_in_resnet("embedder.embedder.convolution.weight"),
+  using models::resnet_weight_name;
+  EXPECT_EQ(resnet_weight_name("embedder.embedder.convolution.weight"),
             "resnet.embedder.embedder.convolution.weight");
-  EXPECT_EQ(called_in_resnet("encoder.stages.0.layers.0"), "resnet.encoder.stages.0.layers.0");
-  EXPECT_EQ(called_in_resnet("resnet.encoder.stages.0"), "resnet.encoder.stages.0");
-  EXPECT_EQ(called_in_resnet("classifier.1.weight"), "classifier.1.weight");
+  EXPECT_EQ(resnet_weight_name("encoder.stages.0.layers.0"), "resnet.encoder.stages.0.layers.0");
+  EXPECT_EQ(resnet_weight_name("resnet.encoder.stages.0"), "resnet.encoder.stages.0");
+  EXPECT_EQ(resnet_weight_name("classifier.1.weight"), "classifier.1.weight");
 }
 
 TEST(Resnet, IsTheSameAtEveryLayout) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "expect.h"
+#include "program_traffic.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/primitives/backward.h"
@@ -213,19 +214,19 @@ TEST(Dispatch, CostsWhatTheRoutingSays) {
     const Vector x(of.X, random_vector(of.X, 1).local().requires_grad_());
     Counters::instance().reset();
     const Dispatch d = of.dispatch();
-    EXPECT_EQ(Counters::instance().total(), counts);
+    EXPECT_EQ(program_traffic(), counts);
     Counters::instance().reset();
     const Chain chain;
     const Vector y = d.tokens(x);
-    EXPECT_EQ(Counters::instance().total(), there);
+    EXPECT_EQ(program_traffic(), there);
     Counters::instance().reset();
     pullback(y, in_dual(y), {x});
-    EXPECT_EQ(Counters::instance().total(), back);
+    EXPECT_EQ(program_traffic(), back);
     Counters::instance().reset();
     const at::NoGradGuard no_gradient;
     together({d.tokens, d.gate_values},
              {x, random_vector(d.gate_values.domain(), 2)});  // one message to each for both
-    EXPECT_EQ(Counters::instance().total(), both);
+    EXPECT_EQ(program_traffic(), both);
   });
 }
 
@@ -236,7 +237,7 @@ TEST(Dispatch, OfKnownCountsSendsNoneAndIsTheSame) {
       all.push_back(of.choices(worker).counts(of.experts.experts()));
     Counters::instance().reset();
     const Dispatch known = dispatch(of.X, "a", of.experts, of.choices(of.me()), all);
-    EXPECT_EQ(Counters::instance().total(), Traffic{});
+    EXPECT_EQ(program_traffic(), Traffic{});
     EXPECT_EQ(known.tokens, of.dispatch().tokens);
   });
 }
@@ -253,7 +254,7 @@ TEST(Dispatch, IsRefusedWhereChoicesDoNotFit) {
   EXPECT_ERROR(dispatch(X, "world", experts, {{0, 1}, 1}, few), "2 counts", "3 experts");
   const RowCounts others(static_cast<std::size_t>(world.size()), {1, 0, 1});
   EXPECT_ERROR(dispatch(X, "world", experts, {{0, 1}, 1}, others), "not those of this worker's choices");
-  EXPECT_EQ(Counters::instance().total(), Traffic{});
+  EXPECT_EQ(program_traffic(), Traffic{});
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "expect.h"
 #include "plain_experts.h"
+#include "program_traffic.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/experts/experts.h"
@@ -73,14 +74,14 @@ TEST(Experts, SendWhatTheRoutingSays) {
       const Vector y = beside ? layer(x, routing, same) : layer(x, routing);
       auto forward = Counters::instance().by_operation();
       const std::int64_t there = rows.out * (kWidth + 1), back = rows.in * kWidth, apart = beside ? 2 : 1;
-      EXPECT_EQ(Counters::instance().total().elements, there + back + (p - 1) * experts);
-      EXPECT_EQ(Counters::instance().total().messages, apart * rows.to + rows.from + (p - 1));
+      EXPECT_EQ(program_traffic().elements, there + back + (p - 1) * experts);
+      EXPECT_EQ(program_traffic().messages, apart * rows.to + rows.from + (p - 1));
       EXPECT_EQ(forward["RowCounts"],
                 p > 1 ? (Traffic{(p - 1) * experts, 8 * (p - 1) * experts, p - 1}) : Traffic{});
       Counters::instance().reset();
       backward(y, Vector(dual(y.space()), y.local().detach()));
-      EXPECT_EQ(Counters::instance().total().elements, rows.out * kWidth + rows.in * (kWidth + 1));
-      EXPECT_EQ(Counters::instance().total().messages, rows.to + apart * rows.from);
+      EXPECT_EQ(program_traffic().elements, rows.out * kWidth + rows.in * (kWidth + 1));
+      EXPECT_EQ(program_traffic().messages, rows.to + apart * rows.from);
     }
   }
 }
@@ -98,8 +99,8 @@ TEST(Experts, SumOverTheirInnerWidth) {
   const auto expect_sums = [&](const std::vector<Space>& of) {
     Traffic all;
     for (const Space& S : of) all += map_to_space(S.partial("tp"), S).traffic(mesh.rank());
-    EXPECT_EQ(Counters::instance().total().elements, all.elements);
-    EXPECT_EQ(Counters::instance().total().messages, all.messages);
+    EXPECT_EQ(program_traffic().elements, all.elements);
+    EXPECT_EQ(program_traffic().messages, all.messages);
     Counters::instance().reset();
   };
   Counters::instance().reset();

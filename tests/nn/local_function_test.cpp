@@ -252,6 +252,24 @@ TEST(LocalFunction, OfSomeOfTheWorkers) {
                {draws({6, 5}, 1), draws({5}, 2)});
 }
 
+/// A pipeline asks it on every worker, also where nothing is computed.
+TEST(LocalFunction, ItsResultRequiresAGradientOnAllWorkersAlike) {
+  const Partition last = all().subset({all().size() - 1});
+  const Space alone(last, {4}), one = Space(all(), {1}).sharded(0, "world");
+  const auto f = [](const Globals& z) { return z[0].numel() > 0 ? z[0].sin() : at::zeros_like(z[0]); };
+  for (const Space& X : {alone, one})
+    for (const bool keep : {false, true}) {
+      const LocalFunction sine("sine", {{X, X}}, {X, X}, f, {.keep = keep});
+      Chain chain;
+      const Vector x = leaf(X, draws(X.shape(), 1)), y = sine({x});
+      EXPECT_TRUE(y.local().requires_grad()) << to_string(X);
+      EXPECT_FALSE(sine({Vector(X, x.local().detach(), true)}).local().requires_grad()) << to_string(X);
+      const Vector xbar = pullback(y, distribute(dual(X), draws(X.shape(), 2)), {x}).front();
+      const at::Tensor expected = draws(X.shape(), 1).cos().mul(draws(X.shape(), 2));
+      EXPECT_TRUE(is_close(xbar.local(), distribute(dual(X), expected).local()));
+    }
+}
+
 /// The example of docs/guides/write_an_operator.md.
 TEST(LocalFunction, OfOneCall) {
   const Partition mesh = Partition::world();

@@ -64,8 +64,9 @@ TEST(PartitionBy, NamesPlaceAnyModuleAnywhere) {
 
 TEST(PartitionBy, NamesSayWhatDoesNotFit) {
   const CostTree tree = blocks_with_parts();
-  EXPECT_ERROR(by_names(tree, {{"h.3", 1}}, 2), "'h.3' of stage 1 means no module", "h.0.attn");
-  EXPECT_ERROR(by_names(tree, {{"h.1", 1}, {"h.[1-2]", 0}}, 2), "'h.1' and 'h.[1-2]' both mean h.1",
+  EXPECT_ERROR(by_names(tree, {{"h.3", 1}}, 2),
+               "\"h.3\" of stage 1 means no module; there are h.0, h.0.attn");
+  EXPECT_ERROR(by_names(tree, {{"h.1", 1}, {"h.[1-2]", 0}}, 2), "\"h.1\" and \"h.[1-2]\" both mean h.1",
                "1 and 0");
   EXPECT_ERROR(by_names(tree, {{"h.1", 2}}, 2), "'h.1' is placed in stage 2; there are 2");
   EXPECT_ERROR(by_names(tree, {{"h.1", 2}}, 3), "Stage 1 of 3 would have no module");

@@ -7,6 +7,7 @@
 #include "../nn/expect.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
 #include "riesz/testing/parts.h"
 
@@ -36,6 +37,15 @@ TEST(ChannelDropout, DropsTheSameWholeChannelsAtEveryLayout) {
       EXPECT_SAME_BITS(dropped_on(X, x), alone);
     }
   });
+}
+
+TEST(ChannelDropout, RefusesTermsAndWhatHasNoChannels) {
+  const ContextScope scope({.training = true, .seed = 3, .step = 2});
+  ChannelDropout layer("drop", 0.4);
+  const Space X = Space(Partition::world(), {2, 3, 4}).partial("world"), few(Partition::world(), {2});
+  EXPECT_ERROR(layer(distribute(X, draws({2, 3, 4}, 1))), "ChannelDropout drop", "Partial");
+  EXPECT_ERROR(layer(distribute(few, draws({2}, 1))), "ChannelDropout drop: x lies in",
+               "a batch and channels");
 }
 
 TEST(ChannelDropout, IsNothingOutsideTraining) {

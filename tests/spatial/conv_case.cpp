@@ -11,9 +11,10 @@
 #include <cmath>
 
 #include "../nn/expect.h"
+#include "../nn/program_traffic.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -21,7 +22,7 @@
 namespace riesz::testing {
 namespace {
 
-const char* const kSpecs[] = {"bcw,ocx->bow", "bchw,ocyx->bohw", "bcdhw,oczyx->bodhw"};
+const char* const kSpecs[] = {"bcw,ocs->bow", "bchw,ocrs->bohw", "bcdhw,octrs->bodhw"};
 
 std::vector<std::int64_t> numbers(RandomSpaces& random, int dims, int least, int most) {
   std::vector<std::int64_t> all;
@@ -63,7 +64,7 @@ Traffic elements(Traffic traffic) { return {traffic.elements, 0, traffic.message
 
 /// What has left this worker since the last call.
 Traffic sent() {
-  const Traffic all = elements(Counters::instance().total());
+  const Traffic all = elements(program_traffic());
   Counters::instance().reset();
   return all;
 }

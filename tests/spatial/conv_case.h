@@ -22,7 +22,7 @@ struct ConvCase {
 
 std::string to_string(const ConvCase& c);
 
-/// Any convolution of 1 to 3 dims of space on a grid of some workers, its operands laid out in any way; by
+/// Any convolution of 1 to 3 spatial dims on a grid of some workers, its operands laid out in any way; by
 /// the seed, alike on all workers.
 ConvCase random_conv_case(std::uint64_t seed);
 

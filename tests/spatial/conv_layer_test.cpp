@@ -14,15 +14,17 @@
 #include "conv_case.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/conv_transpose.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
+#include "riesz/testing/parts.h"
 
 namespace riesz::testing {
 namespace {
 
-constexpr char kSpec[] = "bchw,ocyx->bohw", kBack[] = "bohw,ocyx->bchw";
+constexpr char kSpec[] = "bchw,ocrs->bohw", kBack[] = "bohw,ocrs->bchw";
 
 std::vector<std::int64_t> any_space(std::int64_t channels) {
   return {Space::any, channels, Space::any, Space::any};
@@ -83,7 +85,7 @@ TEST(Conv, HasAsManyOutputsAsInputsWithEvenKernelsToo) {
   for (const std::int64_t kernel : {1, 2, 3, 4, 6}) {
     const Space X = Space(grid, {2, 3, 11}).sharded(2, "world"),
                 Y = Space(grid, {2, 5, 11}).sharded(2, "world");
-    Conv layer("conv", "bcw,ocx->bow", X, Y, {kernel}, {.windows = {.padding = {.same = true}}});
+    Conv layer("conv", "bcw,ocs->bow", X, Y, {kernel}, {.windows = {.padding = {.same = true}}});
     expect_layer(layer, X,
                  [](const auto& x, const auto& w, const auto& b) { return at::conv1d(x, w, b, 1, "same"); });
   }
@@ -98,11 +100,53 @@ TEST(ConvTranspose, IsTorchsLayerOnEveryGrid) {
       ConvTranspose layer("up", kBack, X, Y, {3, 2},
                           {.windows = {.stride = {3, 2}, .padding = {.each = {1, 0}}, .groups = groups},
                            .output_padding = {2, 1}});
-      expect_layer(layer, X.with_shape({3, 4, 5, 3}), [groups](const auto& x, const auto& w, const auto& b) {
-        return at::conv_transpose2d(x, w, b, {3, 2}, {1, 0}, {2, 1}, groups);
-      });
+      for (const std::int64_t n : {5, 4})
+        expect_layer(layer, X.with_shape({3, 4, n, 3}),
+                     [groups](const auto& x, const auto& w, const auto& b) {
+                       return at::conv_transpose2d(x, w, b, {3, 2}, {1, 0}, {2, 1}, groups);
+                     });
     }
   });
+}
+
+/// Such a weight is used Copied where it is Replicated, as one that Zero keeps.
+template <typename L>
+void expect_frozen(L& layer, const Space& X) {
+  SCOPED_TRACE(layer.describe());
+  layer.initialise(7, at::kDouble);
+  const at::Tensor ybar = draws(layer.range()->shape(), 2);
+  const auto gradient_of_x = [&] {
+    const Vector x = leaf(X, draws(X.shape(), 1));
+    Chain chain;
+    const Vector y = layer(x);
+    return meant(pullback(y, distribute(dual(y.space()), ybar), {x})[0]);
+  };
+  const at::Tensor trained = gradient_of_x();
+  layer.parameters()[0].freeze();
+  EXPECT_TRUE(is_close(gradient_of_x(), trained));
+}
+
+TEST(Conv, TakesAFrozenWeight) {
+  const Partition grid = Partition::world();
+  for (const int dim : {0, 2}) {
+    const Space X = Space(grid, {3, 4, 9, 9}).sharded(dim, "world");
+    const auto result = [&](std::int64_t n) { return Space(grid, {3, 6, n, n}).sharded(dim, "world"); };
+    Conv conv("conv", kSpec, X, result(7), {3});
+    expect_frozen(conv, X);
+    ConvTranspose back("up", kBack, X, result(19), {3}, {.windows = {.stride = {2}}, .bias = false});
+    EXPECT_EQ(back.parameters().size(), 1u);
+    expect_frozen(back, X);
+  }
+}
+
+/// Torch's first values: uniform, by the number of inputs of an output at most 1/√inputs.
+TEST(Conv, BeginsAsTorchs) {
+  const Partition grid = Partition::world();
+  Conv layer("conv", kSpec, Space(grid, any_space(4)), Space(grid, any_space(6)), {3});
+  layer.initialise(7, at::kDouble);
+  const at::Tensor w = layer.parameters()[0].get().local();
+  EXPECT_LE(w.abs().max().item<double>(), 1.0 / 6);
+  EXPECT_GT(w.abs().max().item<double>(), 0.9 / 6);
 }
 
 TEST(Conv, StoresItsWeightWithTheChannels) {
@@ -114,28 +158,45 @@ TEST(Conv, StoresItsWeightWithTheChannels) {
   EXPECT_EQ(conv_weight_between(kSpec, X.sharded(1, "a"), Y.sharded(1, "a"), {3}), W.sharded(0, "a"));
   EXPECT_EQ(conv_weight_between(kSpec, X.sharded(2, "a"), Y.sharded(2, "a"), {3}), W);
   EXPECT_EQ(conv_weight_between(kSpec, X.sharded(1, "a"), Y, {3}, 2), Space(grid, {6, 2, 3, 3}));
+  const Space other = Space(Partition::world().grid({{"c", Runtime::size()}}), {2, 4, 8, 8}).sharded(1, "c");
+  EXPECT_EQ(conv_weight_between(kSpec, other, Y, {3}), W);
+}
+
+/// Where channels lie with copies, weight and bias lie without.
+TEST(Conv, StoresEachWeightOnce) {
+  const Partition grid = Partition::simulated(2).grid({{"a", 2}});
+  const Space X(grid, {2, 4, 8, 8});
+  const Space Y = Space(grid, {2, 6, 6, 6}).sharded(1, "a", Split::covering(6, {{{0, 4}}, {{2, 6}}}));
+  const Conv layer("conv", kSpec, X, Y, {3});
+  EXPECT_EQ(layer.parameters()[0].space(), Space(grid, {6, 4, 3, 3}).sharded(0, "a"));
+  EXPECT_EQ(layer.parameters()[1].space(), Space(grid, {6}).sharded(0, "a"));
 }
 
 TEST(Conv, RefusesBadSizesWhenItIsMade) {
   const Partition grid = Partition::world();
   const Space X(grid, any_space(4)), Y(grid, any_space(6));
-  EXPECT_ERROR(Conv("stem", kSpec, X, Y, {3, 3, 3}), "kernel has 3 numbers for 2 dims of space");
+  EXPECT_ERROR(Conv("stem", kSpec, X, Y, {3, 3, 3}), "kernel has 3 numbers for 2 spatial dims");
   EXPECT_ERROR(Conv("stem", kSpec, X, Y, {3}, {.windows = {.groups = 4}}),
                "4 groups of 4 channels in and 6 out; the groups must divide both");
   EXPECT_ERROR(Conv("stem", kSpec, X, Space(grid, {6, 4, 3, 3}), Space(grid, any_space(8))),
                "Conv stem: dim 1 of the result has 6 elements, but 8 in");
   EXPECT_ERROR(Conv("stem", kSpec, Space(grid, {2, 4, 2, 9}), Y, {3}),
-               "Conv stem: a window over 3 elements does not fit the 2 of dim 0 of space");
+               "Conv stem: a window over 3 elements does not fit the 2 of spatial dim 0");
   EXPECT_ERROR(Conv("stem", kSpec, Space(grid, {2, 4, 8, 9}), Space(grid, {2, 6, 8, 9}), {3}),
                "dim 2 of the result has 6 elements, but 8 in");
   EXPECT_ERROR(Conv("stem", kSpec, Space(grid, any_space(Space::any)), Y, {3}), "channels");
   EXPECT_ERROR(ConvTranspose("up", kBack, X, Y, {3}, {.windows = {.stride = {2}}, .output_padding = {2}}),
-               "ConvTranspose up: an output padding of 2 in dim 0 of space, with stride 2");
+               "ConvTranspose up: an output padding of 2 in spatial dim 0, with stride 2");
+  EXPECT_ERROR(ConvTranspose("up", kBack, X, Y, {3}, {.output_padding = {-1}}), "an output padding of -1");
+  const Space units = Space(grid, {2, 4, 8, 8}).unit(2, 2);
+  EXPECT_ERROR(Conv("stem", kSpec, units, Y, {3}), "a windowed dim has units of 2");
+  EXPECT_ERROR(ConvTranspose("up", kBack, units, Y, {3}), "a windowed dim has units of");
+  EXPECT_NO_THROW(Conv("point", kSpec, units, Space(grid, {2, 6, 8, 8}).unit(2, 2), {1}));
   EXPECT_ERROR(ConvTranspose("up", kBack, X, Y, {3}, {.windows = {.padding = {.same = true}}}),
                "a transposed convolution is padded with zeros, by numbers");
   EXPECT_ERROR(ConvTranspose("up", kBack, Space(grid, {2, 4, 5, 5}), Space(grid, {2, 6, 9, 9}), {2},
                              {.windows = {.stride = {2}}}),
-               "dim 0 of space has 5 elements in x, so 10 in the result, but 9 in");
+               "spatial dim 0 has 5 elements in x, so 10 in the result, but 9 in");
 }
 
 }  // namespace

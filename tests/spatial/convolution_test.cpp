@@ -4,6 +4,7 @@
 #include "riesz/nn/spatial/convolution.h"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "conv_case.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/partition/window.h"
+#include "riesz/primitives/backward.h"
+#include "riesz/primitives/chain.h"
 #include "riesz/testing/adjoint.h"
 #include "riesz/testing/error.h"
 #include "riesz/testing/grids.h"
@@ -19,7 +22,7 @@
 namespace riesz::testing {
 namespace {
 
-constexpr char kSpec[] = "bchw,ocyx->bohw";
+constexpr char kSpec[] = "bchw,ocrs->bohw";
 
 std::string axis_of(const Partition& grid, std::size_t i) { return grid.axes()[i % grid.axes().size()].name; }
 
@@ -77,8 +80,27 @@ TEST(Convolution, IsTorchsInRandomConfigurations) {
   }
 }
 
+/// Where all that a worker's window reads is padding.
+TEST(Convolution, IsTorchsWhereAWorkerReadsNothing) {
+  const Partition mesh = Partition::world();
+  const Space X = Space(mesh, {2, 3, 2}).sharded(2, "world"), W(mesh, {4, 3, 1});
+  const ConvWindows windows{.padding = {.each = {1}}};
+  const ConvCase of{"bcw,ocx->bow", X, W, Space(mesh, {2, 4, 4}).sharded(2, "world"), windows};
+  expect_torchs(of);
+  expect_transposed(of);
+}
+
 /// Elements of [a) ∩ [b).
 std::int64_t common(const Interval& a, const Interval& b) { return intersect(a, b).size(); }
+
+/// As balanced, but the last worker has half of the first one's too.
+Split uneven(std::int64_t n, int p) {
+  std::vector<std::int64_t> sizes;
+  for (int i = 0; i < p; ++i) sizes.push_back(Split::balanced(n, p)[i].size());
+  const std::int64_t moved = sizes.front() / 2;
+  sizes.front() -= moved, sizes.back() += moved;
+  return Split::sizes(sizes);
+}
 
 /// Along one axis: what others need of what this worker owns, by DistDL's formula for the halo.
 TEST(Convolution, SendsTheHaloThatItsGeometryNeeds) {
@@ -87,7 +109,7 @@ TEST(Convolution, SendsTheHaloThatItsGeometryNeeds) {
   for (const auto& [n, kernel, stride, padding] : std::vector<std::array<std::int64_t, 4>>{
            {16, 3, 1, 1}, {17, 5, 2, 2}, {19, 2, 3, 0}, {9, 7, 1, 3}, {24, 3, 3, 0}, {8, 8, 1, 4}}) {
     const std::int64_t m = (n + 2 * padding - kernel) / stride + 1;
-    const Split own = Split::balanced(n, p), out = Split::balanced(m, p);
+    const Split own = uneven(n, p), out = Split::balanced(m, p);
     Traffic expected;
     for (int q = 0; q < p; ++q) {
       if (q == rank || out[q].size() == 0) continue;
@@ -95,14 +117,86 @@ TEST(Convolution, SendsTheHaloThatItsGeometryNeeds) {
       const std::int64_t elements = 2 * 3 * 5 * common(own[rank], need);
       expected += {elements, 0, elements > 0};
     }
-    const Space X = Space(mesh, {2, 3, n, 5}).sharded(2, "sp");
+    const Space X = Space(mesh, {2, 3, n, 5}).sharded(2, "sp", own);
     const Space Y = Space(mesh, {2, 4, m, 3}).sharded(2, "sp");
     const Convolution form(kSpec, X, Space(mesh, {4, 3, kernel, 3}), Y,
                            {.stride = {stride, 1}, .padding = {.each = {padding, 0}}});
     EXPECT_EQ(form.forward_traffic(rank), expected) << n << " " << kernel << " " << stride;
+    const Traffic of_x = form.backward_traffic(rank, {.of_w = false});
+    EXPECT_EQ(of_x, adjoint(form.read(0)).traffic(rank));
+    EXPECT_EQ(form.backward_traffic(rank, {.of_x = false}), adjoint(form.read(1)).traffic(rank));
+    EXPECT_EQ(form.backward_traffic(rank, {.of_x = false, .of_w = false}), Traffic{});
+    // A weight that was gathered is not kept: backward reads both again.
+    const Convolution gathering(kSpec, X, Space(mesh, {4, 3, kernel, 3}).sharded(0, "sp"), Y,
+                                {.stride = {stride, 1}, .padding = {.each = {padding, 0}}});
+    const Traffic read = p == 1 ? Traffic{} : expected + gathering.read(1).traffic(rank);
+    EXPECT_EQ(gathering.backward_traffic(rank, {.of_w = false}), of_x + read);
     EXPECT_EQ(form.parallel().at("sp"), p == 1 && n < 0 ? '-' : 'h');
     EXPECT_ADJOINT(form.read(0));
   }
+}
+
+/// Where one axis cuts space, own rows are convolved first, and the neighbours' rows added at the edges.
+TEST(Convolution, IsTorchsAtTheEdgesOfItsRows) {
+  const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
+  const int p = mesh.size();
+  for (const std::int64_t kernel : {3, 5, 7}) {
+    for (const std::int64_t n : {3 * p + 1, 2 * p, p}) {  // narrower than a halo, too
+      const ConvWindows windows{.padding = {.each = {kernel / 2}}},
+          strided{.stride = {1, 2}, .dilation = {1, 2}, .padding = {.each = {kernel / 2, kernel}}};
+      const Space X(mesh, {2, 3, n, n + 6}), W(mesh, {4, 3, kernel, kernel}),
+          Y = X.with_shape({2, 4, n, n + 6});
+      expect_torchs({kSpec, X.sharded(2, "sp"), W, Y.sharded(2, "sp"), windows});
+      const Space bound(mesh, convolved(kSpec, X, W.shape(), Space(mesh, {2, 4, n, -1}), strided).shape());
+      expect_torchs({kSpec, X.sharded(2, "sp"), W, bound.sharded(2, "sp"), strided});
+      expect_torchs({kSpec, X.sharded(3, "sp"), W, Y.sharded(3, "sp"), windows});
+    }
+  }
+}
+
+TEST(Convolution, HasSecondDerivativesAtTheEdgesOfItsRows) {
+  const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
+  const std::int64_t n = 3 * mesh.size();
+  const Space X = Space(mesh, {2, 3, n, 4}).sharded(2, "sp"), W(mesh, {3, 3, 3, 3});
+  const ConvWindows windows{.padding = {.each = {1}}};
+  const at::Tensor x = draws(X.shape(), 1).requires_grad_(), w = draws(W.shape(), 2).requires_grad_();
+  const at::Tensor ybar = draws(X.shape(), 3), v = draws(X.shape(), 4);
+  const at::Tensor xbar = torch::autograd::grad({torch_conv(x, w, windows)}, {x}, {ybar}, true, true)[0];
+  const at::Tensor expected = torch::autograd::grad({xbar}, {w}, {v})[0];
+  const Vector a = leaf(X, x.detach()), b = leaf(W, w.detach());
+  const Chain chain;
+  const Vector first =
+      pullback(Convolution(kSpec, X, W, X, windows)(a, b), distribute(dual(X), ybar), {a}, true)[0];
+  EXPECT_TRUE(means(first, xbar.detach()));
+  EXPECT_TRUE(means(pullback(first, distribute(X, v), {b})[0], expected));
+}
+
+TEST(Convolution, ReadsWhatItHasWhereWindowsAreOfOneWorker) {
+  const std::int64_t p = Runtime::size();
+  const Partition mesh = Partition::world();
+  const Space X = Space(mesh, {2, 3, 4 * p, 5}).sharded(2, "world");
+  const Space Y = Space(mesh, {2, 4, 2 * p, 5}).sharded(2, "world");
+  EXPECT_TRUE(
+      Convolution(kSpec, X, Space(mesh, {4, 3, 2, 1}), Y, {.stride = {2, 1}}).read(0).steps().empty());
+}
+
+/// Of two axes that may cut a dim, the one that cuts y's does. One of a single worker cuts none.
+TEST(Convolution, IsCutByOneAxisAlongADim) {
+  const Partition mesh = Partition::simulated(4).grid({{"a", 2}, {"b", 2}, {"c", 1}});
+  const Space X(mesh, {2, 3, 8, 8}), W(mesh, {4, 3, 3, 3}), Y(mesh, {2, 4, 6, 6});
+  const Parallel of_y = Convolution(kSpec, X.sharded(2, "a"), W, Y.sharded(2, "b")).parallel();
+  EXPECT_EQ(of_y, (Parallel{{"a", '-'}, {"b", 'h'}, {"c", '-'}}));
+  const Space cut = X.sharded(2, "c").sharded(2, "b");
+  EXPECT_EQ(Convolution(kSpec, cut, W, Y.sharded(2, "c").sharded(2, "b")).parallel().at("b"), 'h');
+}
+
+/// Each worker has terms of the gradients, which nobody adds.
+TEST(Convolution, SendsNothingWhereAllIsCopied) {
+  const Partition mesh = Partition::simulated(2).grid({{"p", 2}});
+  const auto copied = [&](const std::vector<std::int64_t>& shape) { return Space(mesh, shape).copied("p"); };
+  const Convolution form(kSpec, copied({2, 3, 8, 8}), copied({4, 3, 3, 3}), copied({2, 4, 6, 6}));
+  EXPECT_EQ(form.forward_traffic(0), Traffic{});
+  EXPECT_EQ(form.backward_traffic(0), Traffic{});
 }
 
 TEST(Convolution, HasChannelsByTheRuleOfTheContraction) {
@@ -118,7 +212,7 @@ TEST(Convolution, HasChannelsByTheRuleOfTheContraction) {
   EXPECT_EQ(index(X, W, Y.sharded(3, "p")), 'w');
   EXPECT_EQ(index(X, W, Y), '-');
   const std::string text = to_string(Convolution(kSpec, X, W, Y.sharded(3, "p")));
-  EXPECT_EQ(text.substr(0, text.find(';')), "convolution bchw,ocyx->bohw on p: w");
+  EXPECT_EQ(text.substr(0, text.find(';')), "convolution bchw,ocrs->bohw on p: w");
 }
 
 TEST(Convolution, RefusesWhatDoesNotFit) {
@@ -128,19 +222,24 @@ TEST(Convolution, RefusesWhatDoesNotFit) {
   const auto make = [&](const Space& w, const ConvWindows& windows, const std::string& spec = kSpec) {
     return Convolution(spec, X, w, any, windows);
   };
-  EXPECT_ERROR(make(W, {}, "bchw,ocyx"), "does not name x, w and a result");
-  EXPECT_ERROR(make(W, {}, "bchw,coyx->bohw"), "has its letters in another order");
+  EXPECT_ERROR(make(W, {}, "bchw,ocrs"), "does not name x, w and a result");
+  EXPECT_ERROR(make(W, {}, "bchw,cors->bohw"), "has its letters in another order");
   EXPECT_ERROR(make(W, {}, "bchw,ochx->bohw"), "has the letter h for two dims");
-  EXPECT_ERROR(make(W, {}, "bhw,oyx->bow"), "has its letters in another order");
+  EXPECT_ERROR(make(W, {}, "bhw,ors->bow"), "has its letters in another order");
   EXPECT_ERROR(make(W, {.groups = 3}), "3 groups of 4 channels in and 6 out; the groups must divide both");
   EXPECT_ERROR(make(W, {.groups = 2}), "reads 4 each; it must be 2");
-  EXPECT_ERROR(make(W, {.stride = {1, 2, 3}}), "stride has 3 numbers for 2 dims of space");
+  EXPECT_ERROR(make(W, {.stride = {1, 2, 3}}), "stride has 3 numbers for 2 spatial dims");
   EXPECT_ERROR(make(W, {.stride = {0}}), "stride 0");
   EXPECT_ERROR(make(W, {.stride = {2}, .padding = {.same = true}}),
                "as many outputs as inputs (Padding::same)");
-  EXPECT_ERROR(make(W, {.dilation = {5}}), "a window over 11 elements does not fit the 9 of dim 0 of space");
+  EXPECT_ERROR(make(W, {.dilation = {5}}), "a window over 11 elements does not fit the 9 of spatial dim 0");
   EXPECT_ERROR(make(W, {.padding = {.each = {7}, .mode = PaddingMode::reflect}}),
-               "a padding of 7 by mode reflect, but dim 1 of space has 7 elements, so at most 6");
+               "a padding of 7 by mode reflect, but spatial dim 1 has 7 elements, so at most 6");
+  EXPECT_ERROR(make(W, {.padding = {.each = {8}, .mode = PaddingMode::circular}}),
+               "a padding of 8 by mode circular", "so at most 7");
+  EXPECT_ERROR(Convolution(kSpec, X.with_shape({2, 4, 0, 7}), W, any,
+                           {.padding = {.each = {2}, .mode = PaddingMode::replicate}}),
+               "a padding of 2 by mode replicate", "so at most 0");
   EXPECT_ERROR(Convolution(kSpec, X, W, Space(grid, {2, 6, 9, 5})),
                "dim 2 of the result has 7 elements, but 9 in");
 }

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "../nn/expect.h"
+#include "../nn/program_traffic.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/error.h"
 #include "riesz/partition/space_dims.h"
@@ -38,7 +39,7 @@ const char* norm_name(FourierNorm norm) {
 }
 
 Traffic sent() {
-  const Traffic all = Counters::instance().total();
+  const Traffic all = program_traffic();
   Counters::instance().reset();
   return {all.elements, 0, all.messages};
 }

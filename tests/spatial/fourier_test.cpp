@@ -265,11 +265,11 @@ TEST(SpectralConvolution, RefusesBadSizes) {
   const Partition world = Partition::world();
   const Space X(world, {2, 3, 8, 8});
   EXPECT_ERROR(SpectralConvolution("fno", X, X, {5, 2}),
-               "SpectralConvolution fno: 5 modes in dim 0 of space, which has 8 elements in");
-  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 6}), "6 modes in dim 1 of space");
-  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 2, 2}), "modes has 3 numbers for 2 dims of space");
-  EXPECT_ERROR(SpectralConvolution("fno", X, X, {0}), "0 modes in dim 0 of space; there is at least 1");
-  EXPECT_ERROR(SpectralConvolution("fno", Space(world, {2, 3}), X, {2}), "1 to 3 dims of space");
+               "SpectralConvolution fno: 5 modes in spatial dim 0, which has 8 elements in");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 6}), "6 modes in spatial dim 1");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {2, 2, 2}), "modes has 3 numbers for 2 spatial dims");
+  EXPECT_ERROR(SpectralConvolution("fno", X, X, {0}), "0 modes in spatial dim 0; there is at least 1");
+  EXPECT_ERROR(SpectralConvolution("fno", Space(world, {2, 3}), X, {2}), "1 to 3 spatial dims");
 }
 
 }  // namespace

@@ -10,11 +10,15 @@
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/context.h"
 #include "riesz/nn/layers/activation.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
 #include "riesz/nn/spatial/batch_norm.h"
 #include "riesz/nn/spatial/channel_dropout.h"
 #include "riesz/nn/spatial/conv.h"
+#include "riesz/nn/spatial/group_norm.h"
+#include "riesz/nn/spatial/instance_norm.h"
+#include "riesz/nn/spatial/pad.h"
 #include "riesz/nn/spatial/pool.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/upsample.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
 #include "riesz/primitives/backward.h"
@@ -38,7 +42,7 @@ class Network : public Layer<Network> {
       : Layer("net"),
         mesh_(mesh),
         pad({*this, "pad"}, of(4, 8, 7), of(4, 10, 9), {1}, {1}, PaddingMode::circular),
-        conv({*this, "conv"}, "bchw,ocyx->bohw", of(4, 10, 9), of(6, 8, 7), {3}, {.bias = false}),
+        conv({*this, "conv"}, "bchw,ocrs->bohw", of(4, 10, 9), of(6, 8, 7), {3}, {.bias = false}),
         batch({*this, "batch"}, of(6, 8, 7)),
         greatest({*this, "greatest"}, of(6, 8, 7), of(6, 4, 4),
                  {.kernel = {3}, .stride = {2}, .padding = {1}}),

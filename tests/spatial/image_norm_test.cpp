@@ -22,6 +22,8 @@
 #include "riesz/nn/context.h"
 #include "riesz/nn/recompute/recompute.h"
 #include "riesz/nn/spatial/batch_norm.h"
+#include "riesz/nn/spatial/group_norm.h"
+#include "riesz/nn/spatial/instance_norm.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -33,6 +35,8 @@ namespace {
 
 using OnOne = std::function<at::Tensor(const at::Tensor& x, const at::Tensor& w, const at::Tensor& b)>;
 
+constexpr double kEpsilon = 0.01;  // none of the defaults
+
 const std::vector<std::vector<int>> kDims{{0, 1, 2}, {2, 3, 1}, {1, 0, 3}, {3, -1, 0}};
 
 Space laid(Space S, const std::vector<int>& dims) {
@@ -42,7 +46,7 @@ Space laid(Space S, const std::vector<int>& dims) {
   return S;
 }
 
-/// f on every grid, of images of 6 channels in 1 to 3 dims of space: these and the way in which they lie
+/// f on every grid, of images of 6 channels in 1 to 3 spatial dims: these and the way in which they lie
 /// change from grid to grid, and from `first` on.
 void for_each_space(std::size_t first, const std::function<void(const Space&)>& f) {
   std::size_t i = first;
@@ -73,13 +77,13 @@ void expect_norm(L& layer, const Space& X, const OnOne& on_one) {
 
 TEST(BatchNorm, IsTorchsOnEveryGridAndKeepsTorchsMoments) {
   for_each_space(0, [](const Space& X) {
-    BatchNorm layer("norm", X, {.momentum = 0.3});
+    BatchNorm layer("norm", X, {.epsilon = kEpsilon, .momentum = 0.3});
     layer.initialise(5, at::kDouble);
     const at::Tensor mean = at::zeros({6}, at::kDouble), variance = at::ones({6}, at::kDouble);
     for (const bool training : {true, true, false}) {
       const ContextScope scope({.training = training});
       expect_norm(layer, X, [&](const auto& x, const auto& w, const auto& b) {
-        return at::batch_norm(x, w, b, mean, variance, training, 0.3, 1e-5, false);
+        return at::batch_norm(x, w, b, mean, variance, training, 0.3, kEpsilon, false);
       });
       EXPECT_TRUE(means(layer.parameters()[2].get(), mean));
       EXPECT_TRUE(means(layer.parameters()[3].get(), variance));
@@ -207,10 +211,10 @@ TEST(InstanceNorm, SendsAnElementAnImageAndChannel) {
 TEST(GroupNorm, IsTorchsOnEveryGrid) {
   for (const std::int64_t groups : {1, 2, 6}) {
     for_each_space(static_cast<std::size_t>(groups), [groups](const Space& X) {
-      GroupNorm layer("norm", groups, X);
+      GroupNorm layer("norm", groups, X, kEpsilon);
       layer.initialise(5, at::kDouble);
       expect_norm(layer, X, [groups](const auto& x, const auto& w, const auto& b) {
-        return at::group_norm(x, groups, w, b, 1e-5, false);
+        return at::group_norm(x, groups, w, b, kEpsilon, false);
       });
     });
   }
@@ -218,24 +222,25 @@ TEST(GroupNorm, IsTorchsOnEveryGrid) {
 
 TEST(InstanceNorm, IsTorchsOnEveryGrid) {
   for_each_space(3, [](const Space& X) {
-    InstanceNorm layer("norm", X, {.affine = true});
+    InstanceNorm layer("norm", X, {.epsilon = kEpsilon, .affine = true});
     layer.initialise(5, at::kDouble);
     expect_norm(layer, X, [](const auto& x, const auto& w, const auto& b) {
-      return at::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false);
+      return at::instance_norm(x, w, b, {}, {}, true, 0.1, kEpsilon, false);
     });
   });
 }
 
 TEST(InstanceNorm, KeepsTorchsMomentsOnEveryGrid) {
   for_each_space(1, [](const Space& X) {
-    InstanceNorm layer("norm", X, {.momentum = 0.3, .affine = true, .running_stats = true});
+    InstanceNorm layer("norm", X,
+                       {.epsilon = kEpsilon, .momentum = 0.3, .affine = true, .running_stats = true});
     layer.initialise(5, at::kDouble);
     const std::vector<Parameter> all = layer.parameters();
     const at::Tensor mean = at::zeros({6}, at::kDouble), variance = at::ones({6}, at::kDouble);
     for (const bool training : {true, true, false}) {
       const ContextScope scope({.training = training});
       expect_norm(layer, X, [&](const auto& x, const auto& w, const auto& b) {
-        return at::instance_norm(x, w, b, mean, variance, training, 0.3, 1e-5, false);
+        return at::instance_norm(x, w, b, mean, variance, training, 0.3, kEpsilon, false);
       });
       EXPECT_TRUE(means(all[2].get(), mean));
       EXPECT_TRUE(means(all[3].get(), variance));
@@ -256,23 +261,67 @@ TEST(GroupNorm, KeepsWhatIsNotFiniteInItsGroup) {
   EXPECT_TRUE(is_close(y.narrow(1, 3, 3), at::group_norm(global, 2).narrow(1, 3, 3)));
 }
 
-TEST(BatchNorm, ComputesHalfTypesInFp32) {
+TEST(BatchNorm, WithoutRunningMomentsTakesThoseOfItsBatchInEvaluationToo) {
   const at::NoGradGuard no_gradient;
-  const Space X = Space(Partition::world(), {4, 3, 64}).sharded(2, "world");
+  const Space X = Space(Partition::world(), {4, 3, 5}).sharded(2, "world");
+  BatchNorm layer("norm", X, {.affine = false, .running_stats = false});
+  EXPECT_TRUE(layer.parameters().empty());
+  const at::Tensor global = draws(X.shape(), 1);
+  const ContextScope scope({.training = false});
+  EXPECT_TRUE(
+      means(layer(distribute(X, global)), at::batch_norm(global, {}, {}, {}, {}, true, 0.1, 1e-5, false)));
+}
+
+/// y in bf16 is what torch gives in fp64, rounded once, but for roundings of fp32.
+template <typename L>
+void expect_in_fp32(L& layer, const Space& X, const OnOne& on_one) {
+  SCOPED_TRACE(layer.describe());
   const at::Tensor global = draws(X.shape(), 1).add(100).to(at::kBFloat16);
-  const ContextScope scope({.training = true});
-  BatchNorm layer("norm", X);
-  layer.initialise(5, at::kFloat);
+  std::vector<at::Tensor> given{global.to(at::kDouble)};
+  const std::vector<Parameter> parameters = layer.parameters();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const at::Tensor each = draws({6}, 2 + i).to(at::kBFloat16);
+    set(parameters[i], each);
+    given.push_back(each.to(at::kDouble));
+  }
+  const at::Tensor expected = on_one(given[0], given[1], given[2]);
   const at::Tensor y = meant(layer(distribute(X, global)));
   ASSERT_EQ(y.scalar_type(), at::kBFloat16);
-  const at::Tensor expected = at::batch_norm(global.to(at::kFloat), {}, {}, {}, {}, true, 0.1, 1e-5, false);
-  EXPECT_TRUE(is_close(y.to(at::kFloat), expected, unit_roundoff(at::kBFloat16)));
+  EXPECT_TRUE(is_within(y, expected, expected.abs().mul(unit_roundoff(at::kBFloat16)).add(1e-3)));
+}
+
+TEST(ImageNorm, ComputesHalfTypesInFp32) {
+  const at::NoGradGuard no_gradient;
+  const Space X = Space(Partition::world(), {4, 6, 64}).sharded(2, "world");
+  BatchNorm batch("batch", X);
+  GroupNorm group("group", 2, X);
+  InstanceNorm instance("instance", X, {.affine = true});
+  for (Module* each : std::vector<Module*>{&batch, &group, &instance}) each->initialise(5, at::kBFloat16);
+  for (const bool training : {true, false}) {
+    const ContextScope scope({.training = training});
+    const auto running = [&](std::size_t i) { return meant(batch.parameters()[i].get()).to(at::kDouble); };
+    const at::Tensor mean = running(2), variance = running(3);
+    expect_in_fp32(batch, X, [&](const auto& x, const auto& w, const auto& b) {
+      return at::batch_norm(x, w, b, mean, variance, training, 0.1, 1e-5, false);
+    });
+  }
+  expect_in_fp32(group, X, [](const auto& x, const auto& w, const auto& b) {
+    return at::group_norm(x, 2, w, b, 1e-5, false);
+  });
+  expect_in_fp32(instance, X, [](const auto& x, const auto& w, const auto& b) {
+    return at::instance_norm(x, w, b, {}, {}, true, 0.1, 1e-5, false);
+  });
 }
 
 TEST(BatchNorm, RefusesWhatItCannotNormalise) {
   const Partition world = Partition::world();
   EXPECT_ERROR(BatchNorm("stem", Space(world, {2, Space::any, 4})), "BatchNorm stem: x lies in");
   EXPECT_ERROR(GroupNorm("stem", 4, Space(world, {2, 6, 4})), "GroupNorm stem: 4 groups of 6 channels");
+  const Space twice = Space(Partition::simulated(2), {2, 6, 4});
+  EXPECT_ERROR(
+      GroupNorm("stem", 2,
+                twice.sharded(1, twice.partition().axes()[0].name, Split::covering(6, {{{0, 4}}, {{2, 6}}}))),
+      "GroupNorm stem over dim 1, whose split overlaps");
   BatchNorm layer("stem", Space(world, {1, 2, 1}));
   layer.initialise(1, at::kDouble);
   const Vector x = leaf(Space(world, {1, 2, 1}), draws({1, 2, 1}, 1));
@@ -284,8 +333,24 @@ TEST(BatchNorm, RefusesWhatItCannotNormalise) {
   InstanceNorm evaluating("stem", Space(world, {1, 2, 1}), {.running_stats = true});
   evaluating.initialise(1, at::kDouble);
   EXPECT_ERROR(evaluating(x), "InstanceNorm stem: a channel of an image has one element");
+  BatchNorm none("stem", Space(world, {1, 0, 4}));
+  none.initialise(1, at::kDouble);
+  EXPECT_ERROR(none(leaf(Space(world, {1, 0, 4}), draws({1, 0, 4}, 1))), "BatchNorm stem: a channel has 0");
+  BatchNorm two("stem", Space(world, {2, 2, 1}));
+  two.initialise(1, at::kDouble);
+  EXPECT_NO_THROW(two(leaf(Space(world, {2, 2, 1}), draws({2, 2, 1}, 1))));
   const ContextScope evaluation({.training = false});
   EXPECT_NO_THROW(evaluating(x));
+}
+
+TEST(InstanceNorm, OfNoImagesMovesNoMoments) {
+  const at::NoGradGuard no_gradient;
+  const Space X(Partition::world(), {0, 2, 4});
+  InstanceNorm layer("norm", X, {.running_stats = true});
+  layer.initialise(1, at::kDouble);
+  const ContextScope scope({.training = true});
+  EXPECT_EQ(layer(distribute(X, at::zeros({0, 2, 4}, at::kDouble))).space(), X);
+  EXPECT_TRUE(means(layer.parameters()[1].get(), at::ones({2}, at::kDouble), 0));
 }
 
 }  // namespace

@@ -30,6 +30,8 @@
 #include <string>
 
 #include "../nn/expect.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
+#include "riesz/nn/spatial/pad.h"
 #include "riesz/partition/pairing.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"

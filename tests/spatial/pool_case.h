@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "riesz/nn/spatial/pool.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/upsample.h"
 
 namespace riesz::testing {
 
-// torch's functions of global tensors, of 1 to 3 dims of space: values and indices of the poolings that have
+// torch's functions of global tensors, of 1 to 3 spatial dims: values and indices of the poolings that have
 // them.
 std::tuple<at::Tensor, at::Tensor> torch_max(const at::Tensor& x, const PoolWindows& windows);
 std::tuple<at::Tensor, at::Tensor> torch_adaptive_max(const at::Tensor& x,

@@ -4,20 +4,26 @@
 #include "riesz/nn/spatial/pool.h"
 
 #include <ATen/ops/adaptive_avg_pool2d.h>
+#include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/pad.h>
 #include <ATen/ops/zeros.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <limits>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "../nn/expect.h"
 #include "pool_case.h"
 #include "riesz/comm/runtime.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
+#include "riesz/nn/spatial/pad.h"
+#include "riesz/nn/spatial/upsample.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/testing/error.h"
@@ -97,6 +103,24 @@ TEST(MaxPool, GivesTheGradientToTheFirstOfEquals) {
   });
 }
 
+/// As torch's of an image that has its padding: padding too may be the first place.
+TEST(MaxPool, OfNothingButMinusInfinityGivesTheGradientToTheFirstPlace) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const PoolWindows windows{.kernel = {3}, .stride = {2}, .padding = {1}};
+  const at::Tensor padded = at::full({2, 3, 11, 9}, -inf, at::kDouble).requires_grad_(),
+                   ybar = draws({2, 3, 5, 4}, 2);
+  std::get<0>(torch_max(padded, {.kernel = {3}, .stride = {2}})).backward(ybar);
+  const at::Tensor expected = padded.grad().narrow(2, 1, 9).narrow(3, 1, 7);
+  EXPECT_FALSE(padded.grad().sum().equal(expected.sum())) << "some of it goes to padding";
+  for_each_image([&](const Space& X) {
+    MaxPool layer("pool", X, Space(X.partition(), Numbers(4, Space::any)), windows);
+    const Vector x = leaf(X, at::full(X.shape(), -inf, at::kDouble));
+    Chain chain;
+    const Vector y = layer(x);
+    EXPECT_TRUE(means(pullback(y, distribute(dual(y.space()), ybar), {x})[0], expected));
+  });
+}
+
 TEST(AdaptiveMaxPool, GivesTheGradientToTheFirstOfEquals) {
   const at::Tensor global = draws({2, 3, 9, 7}, 1).mul(0).requires_grad_(), ybar = draws({2, 3, 4, 3}, 2);
   std::get<0>(torch_adaptive_max(global, {4, 3})).backward(ybar);
@@ -144,14 +168,42 @@ TEST(Upsample, ComputesHalfTypesInFp32) {
   }
 }
 
+/// Each call plans for the extents of its x.
+TEST(Pool, TakesImagesOfAnyExtent) {
+  const Partition world = Partition::world();
+  const Space any(world, Numbers(4, Space::any)), S = any.sharded(3, "world"), Y = any.sharded(2, "world");
+  MaxPool greatest("greatest", S, Y, {.kernel = {3}, .stride = {2}, .padding = {1}});
+  AvgPool average("average", S, Y, {.kernel = {2}});
+  Pad pad("pad", S, Y, {2, 0}, {1, 3}, PaddingMode::reflect);
+  for (const std::int64_t n : {9, 6}) {
+    const Space X = S.with_shape({2, 3, n, 7});
+    const at::Tensor global = draws(X.shape(), 1);
+    const Vector x = distribute(X, global);
+    EXPECT_TRUE(means(greatest(x), at::max_pool2d(global, {3, 3}, {2, 2}, {1, 1})));
+    EXPECT_TRUE(means(average(x), at::avg_pool2d(global, {2, 2})));
+    EXPECT_TRUE(means(pad(x), at::pad(global, {0, 3, 2, 1}, "reflect")));
+  }
+}
+
+TEST(Pool, RefusesUnitsWhenItIsMade) {
+  const Space X = Space(Partition::world(), {2, 3, 8, 8}).unit(2, 2), Y(X.partition(), {2, 3, 4, 4});
+  const std::string units = "a windowed dim has units of 2";
+  EXPECT_ERROR(MaxPool("pool", X, Y, {.kernel = {2}}), units);
+  EXPECT_ERROR(AvgPool("pool", X, Y, {.kernel = {2}}), units);
+  EXPECT_ERROR(AdaptiveMaxPool("pool", X, Y), units);
+  EXPECT_ERROR(AdaptiveAvgPool("pool", X, Y), units);
+  EXPECT_ERROR(Upsample("up", X, Y), units);
+  EXPECT_ERROR(Pad("pad", X, Space(X.partition(), {2, 3, 9, 8}), {1, 0}, {0}), units);
+}
+
 TEST(Pool, RefusesBadSizesWhenItIsMade) {
   const Partition grid = Partition::world();
   const Space X(grid, {2, 3, 8, 8}), any(grid, Numbers(4, Space::any));
   EXPECT_ERROR(MaxPool("stem", X, any, {.kernel = {3}, .padding = {2}}),
-               "MaxPool stem: a padding of 2 in dim 0 of space, with a kernel of 3; it is at most half");
+               "MaxPool stem: a padding of 2 in spatial dim 0, with a kernel of 3; it is at most half");
   EXPECT_ERROR(MaxPool("stem", X, any, {.kernel = {9}}), "a window over 9 elements does not fit the 8");
   EXPECT_ERROR(MaxPool("stem", Space(grid, {2, 3, 0, 8}), any, {.kernel = {2}}),
-               "dim 0 of space has no elements");
+               "spatial dim 0 has no elements");
   EXPECT_EQ(MaxPool("stem", X, any, {.kernel = {9}, .ceil_mode = true}).range()->shape(),
             Numbers({2, 3, 1, 1}));
   EXPECT_ERROR(MaxPool("stem", X, any, {.kernel = {10}, .stride = {2}, .ceil_mode = true}),
@@ -159,13 +211,19 @@ TEST(Pool, RefusesBadSizesWhenItIsMade) {
   EXPECT_ERROR(MaxPool("stem", X, Space(grid, {2, 3, 8, 8}), {.kernel = {2}}),
                "dim 2 of the result has 4 elements, but 8 in");
   EXPECT_ERROR(AvgPool("stem", X, any, {.kernel = {2}, .dilation = {2}}), "the windows of a mean have none");
-  EXPECT_ERROR(AdaptiveAvgPool("head", X, any), "its dims of space have a known extent");
+  EXPECT_ERROR(AdaptiveAvgPool("head", X, any), "its spatial dims have a known extent");
   EXPECT_ERROR(AdaptiveMaxPool("head", X, any), "AdaptiveMaxPool head: the result lies in");
-  EXPECT_ERROR(Upsample("up", X, any), "its dims of space have a known extent (enlarged(X, factor))");
+  EXPECT_ERROR(Upsample("up", X, any), "its spatial dims have a known extent (resampled(X, factor))");
   EXPECT_ERROR(Pad("pad", X, any, {8}, {0}, PaddingMode::reflect),
-               "a padding of 8 by mode reflect, but dim 0 of space has 8 elements");
+               "a padding of 8 by mode reflect, but spatial dim 0 has 8 elements");
+  EXPECT_ERROR(Pad("pad", X, any, {9}, {0}, PaddingMode::circular), "a padding of 9 by mode circular");
+  EXPECT_ERROR(Pad("pad", X.with_shape({2, 3, 0, 8}), any, {1}, {0}, PaddingMode::replicate),
+               "a padding of 1 by mode replicate, but spatial dim 0 has 0 elements");
   EXPECT_ERROR(Pad("pad", X, any, {-1}, {0}), "they are 0 or more");
-  EXPECT_EQ(enlarged(X, 2), Space(grid, {2, 3, 16, 16}));
+  EXPECT_ERROR(Pad("pad", X, any, {0}, {-1}), "0 elements before and -1 after");
+  EXPECT_ERROR(Upsample("up", X, X.with_shape({2, 3, 0, 8})), "0 outputs of 8 inputs in");
+  EXPECT_EQ(resampled(X, 1.7), Space(grid, {2, 3, 13, 13}));
+  EXPECT_EQ(resampled(any, 2), any);
 }
 
 }  // namespace

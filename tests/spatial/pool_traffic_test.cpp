@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "../nn/expect.h"
 #include "riesz/comm/counters.h"
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
+#include "riesz/nn/spatial/pad.h"
 #include "riesz/nn/spatial/pool.h"
-#include "riesz/nn/spatial/pool_form.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/pool_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
+#include "riesz/nn/spatial/upsample.h"
 #include "riesz/partition/window.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
@@ -101,9 +105,9 @@ TEST(Resample, SendsTheHaloThatItsGeometryNeeds) {
 
 TEST(Pool, ReadsByAnOperatorWithItsAdjoint) {
   const auto read = [](const Space& X, const PoolWindows& by) {
-    const detail::PoolForm form = detail::pool_form("pool", X, by);
-    const Space Y = detail::with_outputs("pool", X, X.with_shape(Numbers(4, Space::any)), form.outputs);
-    return detail::windowed_function("pool", X, Y, form.dims, {}).reads()[0];
+    const detail::PoolGeometry geometry = detail::pool_geometry("pool", X, by);
+    const Space Y = detail::bound("pool", X, X.with_shape(Numbers(4, Space::any)), geometry.outputs);
+    return detail::windowed_function("pool", X, Y, geometry.dims, {}).reads()[0];
   };
   for_each_grid(Runtime::size(), [&](const Partition& grid) {
     Space X(grid, {2, 3, 9, 7});
@@ -116,14 +120,19 @@ TEST(Pool, ReadsByAnOperatorWithItsAdjoint) {
 
 TEST(MaxPool, SendsNothingWhereWindowsAreOfOneWorker) {
   const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
-  const Space X = Space(mesh, {2, 3, 4 * Runtime::size(), 6}).sharded(2, "sp");
-  MaxPool layer("pool", X, Space(mesh, Numbers(4, Space::any)).sharded(2, "sp"), {.kernel = {2}});
-  const Vector x = leaf(X, draws(X.shape(), 1));
-  Chain chain;
-  Counters::instance().reset();
-  const Vector y = layer(x);
-  pullback(y, Vector(dual(y.space()), y.local().detach()), {x});
-  EXPECT_EQ(Counters::instance().total(), Traffic{});
+  const Space any(mesh, Numbers(4, Space::any));
+  const Space by_rows = Space(mesh, {2, 3, 4 * Runtime::size(), 6}).sharded(2, "sp");
+  const Space by_units = Space(mesh, {2, 2 * Runtime::size() + 2, 4, 6}).unit(1, 2).sharded(1, "sp");
+  for (const auto& [X, Y] : {std::pair(by_rows, any.sharded(2, "sp")),
+                             std::pair(by_units, by_units.with_shape({2, 2 * Runtime::size() + 2, 2, 3}))}) {
+    MaxPool layer("pool", X, Y, {.kernel = {2}});
+    const Vector x = leaf(X, draws(X.shape(), 1));
+    Chain chain;
+    Counters::instance().reset();
+    const Vector y = layer(x);
+    pullback(y, Vector(dual(y.space()), y.local().detach()), {x});
+    EXPECT_EQ(Counters::instance().total(), Traffic{}) << to_string(X);
+  }
 }
 
 }  // namespace

@@ -74,7 +74,11 @@ TEST(ImageKeys, AreThoseOfTheKind) {
                "has 6, which is no multiple of 4");
   EXPECT_ERROR(of_images({"model.layers=3"}, 1), "model.layers is set on the command line",
                "read only with model.kind = \"gpt2\"", "but model.kind is \"resnet\"");
-  EXPECT_ERROR(of_images({"data.task=adder", "data.images="}, 1), "data.images is set");
+  EXPECT_ERROR(of_images({"data.task=adder"}, 1), "data.images is set in ",
+               "remove it (the word data.images= on the command line does), or set data.task=images");
+  EXPECT_ERROR(of_images({"data.task=adder", "data.images="}, 1), "set data.task to \"images\"");
+  EXPECT_ERROR(of_images({"model.kind=gpt2", "data.task=adder", "data.images=", "model.image=8"}, 1),
+               "but model.kind is \"gpt2\"; remove it");
 }
 
 Config of_pixels(const ImageWords& words, int ranks = 1) {
@@ -93,6 +97,25 @@ Config of_fields(const ImageWords& words, int ranks = 1) {
   return config;
 }
 
+/// A micro-batch of which a channel has a single element somewhere is refused before anything starts.
+TEST(ImageKeys, LeaveBatchNormsMoreThanOneElement) {
+  EXPECT_ERROR(
+      of_images({"model.image=32", "train.batch=4", "train.micro_batches=4"}, 1), "model.kind = \"resnet\"",
+      "has batch norms, and with model.image = 32 (on the command line), "
+      "train.batch = 4 (on the command line) and 4 micro-batches the deepest one sees a single image of "
+      "one pixel",
+      "set train.batch to 8 or more, train.micro_batches");
+  EXPECT_NO_THROW(of_images({"model.image=33", "train.batch=4", "train.micro_batches=4"}, 1));
+  EXPECT_NO_THROW(of_images({"model.image=32", "train.batch=8", "train.micro_batches=4"}, 1));
+  EXPECT_ERROR(of_images({"model.image=33", "train.batch=1", "model.halves_first=true"}, 1),
+               "1 micro-batch the");
+  EXPECT_ERROR(of_pixels({"model.levels=5", "train.batch=3", "train.micro_batches=2"}), "one pixel");
+  EXPECT_ERROR(
+      of_images({"layout.keep_gathered=true", "layout.panels=2"}, 1),
+      "layout.keep_gathered = true (on the command line) keeps until backward what layers gathered, and "
+      "layout.panels = 2 (on the command line)");
+}
+
 TEST(ImageKeys, OfPixelsAndOfFields) {
   EXPECT_NO_THROW(of_pixels({"layout=space2x2.tp2", "layout.recompute=blocks"}, 8));
   EXPECT_ERROR(of_pixels({"model.levels=6"}), "model.image = 16", "is no multiple of 32");
@@ -102,10 +125,14 @@ TEST(ImageKeys, OfPixelsAndOfFields) {
   EXPECT_ERROR(of_pixels({"model.kind=resnet"}), "data.task = \"cells\"",
                "does not go with model.kind = \"resnet\"", "set data.task to \"images\"");
   EXPECT_ERROR(of_pixels({"model.kind=gpt2", "model.image=16"}), "model.image is set");
+  EXPECT_ERROR(of_pixels({"model.image=8"}),
+               "model.image = 8 (on the command line): images of cells have at least 16");
+  EXPECT_ERROR(of_pixels({"train.micro_batches=65"}), "is more than there are images");
+  EXPECT_ERROR(of_fields({"train.micro_batches=65"}), "is more than there are fields");
   EXPECT_NO_THROW(of_fields({"layout=dp2.space2x1"}, 4));
   EXPECT_ERROR(of_fields({"model.modes=[4]"}), "model.modes = [4] (on the command line) has 1 numbers");
   EXPECT_ERROR(of_fields({"model.modes=[4,13]"}), "has more than half of model.image = 24");
-  EXPECT_ERROR(of_fields({"precision=bf16"}), "precision = \"bf16\"", "not computed in half precision");
+  EXPECT_ERROR(of_fields({"precision=bf16"}), "precision = \"bf16\"", "trains in fp32 only");
 }
 
 }  // namespace

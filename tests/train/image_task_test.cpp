@@ -91,6 +91,9 @@ TEST_F(Pictures, EachEpochSeesAllOnceInAnOrderOfItsOwn) {
   EXPECT_FALSE(orders[0].equal(orders[1]));
   EXPECT_EQ(task.vocabulary(), 5);
   EXPECT_EQ(task.unit().text(8), "8 images");
+  config.origins["data.held_out"] = kCommandLine;  // which the folder says
+  EXPECT_ERROR(ImageTask(config), "data.held_out = 0.1 (on the command line) is not read: data.images = ",
+               "says itself which images are held out");
 }
 
 TEST_F(Pictures, LabelsAreNumberedAsTheModelHasThem) {

@@ -140,7 +140,6 @@ TEST(LoadConfig, WrongTypesNameTheValueAndTheRule) {
   EXPECT_ERROR(load("[data]\ntask = 3"), "data.task is 3", "one of \"adder\", \"text\"");
   EXPECT_ERROR(load("", {"train.steps=many"}), "\"train.steps=many\" on the command line",
                "must be an integer");
-  EXPECT_ERROR(load("", {"train.steps="}), "train.steps is", "must be an integer");
 }
 
 TEST(LoadConfig, ValuesOutOfRangeNameTheRange) {
@@ -176,7 +175,7 @@ TEST(LoadConfig, KeysThatNobodyReadsAreNamed) {
   EXPECT_ERROR(load("[data]\ndigits = 2", {"data.task=text"}), "data.digits is set in ", "my_run.toml",
                "read only with data.task = \"adder\"");
   EXPECT_ERROR(load("", {"optimizer.beta2=0.5", "optimizer.kind=sgd"}), "optimizer.beta2 is set",
-               "\"adamw\" or", "optimizer.kind is \"sgd\"", "set optimizer.kind=adamw");
+               "\"adamw\" or", "optimizer.kind is \"sgd\"", "but optimizer.kind is \"sgd\"; remove it");
   EXPECT_ERROR(load("", {"schedule.growth=2"}), "read only with schedule.kind = \"range_test\"");
   for (const char* key : {"schedule.least_momentum=0.5", "schedule.greatest_momentum=0.5"}) {
     EXPECT_ERROR(load("", {key}), "read only with schedule.kind = \"one_cycle\", but");

@@ -78,8 +78,9 @@ TEST(Schema, SaysWhatAValueMustBe) {
   EXPECT_EQ(rule(*find_key("data.digits")), "an integer from 1 to 3");
   EXPECT_EQ(rule(*find_key("model.dropout")), "a number from 0 to 0.99");
   EXPECT_EQ(rule(*find_key("model.tied")), "true or false");
-  EXPECT_EQ(rule(*find_key("data.task")),
-            "one of \"adder\", \"text\", \"tokens\", \"images\", \"cells\", \"darcy\"");
+  EXPECT_EQ(
+      rule(*find_key("data.task")),
+      "one of \"adder\", \"text\", \"tokens\", \"images\", \"cells\", \"darcy\", \"masks\", \"fields\"");
   EXPECT_EQ(rule(*find_key("device")), "one of \"cpu\", \"cuda\"");
   EXPECT_EQ(rule(*find_key("output.folder")), "a text");
   EXPECT_EQ(readers_text(*find_key("tf32")), "device = \"cuda\"");

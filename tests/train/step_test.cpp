@@ -9,12 +9,14 @@
 
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "../io/shared_folder.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
@@ -29,19 +31,26 @@ namespace {
 using testing::SmallGpt;
 
 /// Loss scales in fp64 too; dropout, so that the step's number counts; and a frozen parameter.
-Config config_at(std::int64_t zero) {
+Config config_at(
+    std::int64_t zero, const std::function<void(Config&)>& more = [](Config&) {}) {
   Config config = SmallGpt::one_digit();
   config.compute = "fp16";
   config.model.dropout = 0.2;
   config.optimizer.clip = 1;
   config.layout.zero = zero;
   config.train.micro_batches = 2;
+  more(config);
   return config;
 }
 
 struct Training {
-  Training(int dp, int tp, std::int64_t zero, std::uint64_t seed)
-      : config(config_at(zero)), task(config), small(dp, tp, config.model.dropout), model(small.model()) {
+  Training(
+      int dp, int tp, std::int64_t zero, std::uint64_t seed,
+      const std::function<void(Config&)>& more = [](Config&) {})
+      : config(config_at(zero, more)),
+        task(config),
+        small(dp, tp, config.model.dropout),
+        model(small.model()) {
     small.gpt.initialise(seed, at::kDouble);
     small.gpt.parameters()[1].freeze();
     step.emplace(config, model);
@@ -105,6 +114,28 @@ TEST(TrainingStep, GoesOnFromItsStateAtAnyLayout) {
       else
         EXPECT_TRUE(after[i].allclose(weights[i], 1e-10, 1e-10)) << i;
     }
+  }
+}
+
+/// With clipping, skipped steps and a frozen parameter; the state goes on in memory and on the disk again.
+TEST(TrainingStep, KeepsTheOptimizersStateOnADisk) {
+  const testing::SharedFolder folder;
+  const int size = Runtime::size();
+  for (const std::int64_t zero : {1, 2}) {
+    SCOPED_TRACE(zero);
+    const auto on_disk = [&](Config& config) {
+      config.offload = {.state = "disk", .path = folder.path().string(), .depth = 1};
+    };
+    Training in_memory(size, 1, zero, 1), disk(size, 1, zero, 1, on_disk), again(size, 1, zero, 2, on_disk);
+    EXPECT_GT(disk.step->memory().optimizer_on_disk, 0);
+    EXPECT_EQ(in_memory.step->memory().optimizer_on_disk, 0);
+    EXPECT_EQ(disk.steps(0, 3), in_memory.steps(0, 3));
+    SavedState(Partition::world(), disk.step->state()).load(again.step->state());
+    const std::vector<double> numbers = in_memory.steps(3, 5);
+    EXPECT_EQ(disk.steps(3, 5), numbers);
+    EXPECT_EQ(again.steps(3, 5), numbers);
+    const std::vector<at::Tensor> expected = in_memory.weights(), found = again.weights();
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_SAME_BITS(found[i], expected[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "riesz/comm/runtime.h"
+#include "riesz/nn/freeze.h"
 #include "riesz/train/data/adder_task.h"
 #include "small_gpt.h"
 
@@ -35,6 +36,18 @@ TEST(CollectTraffic, BringsEveryRanksToAll) {
     EXPECT_EQ(all[static_cast<std::size_t>(rank)].at("AllReduce"), (Traffic{rank + 1, 8, 2}));
     EXPECT_EQ(all[static_cast<std::size_t>(rank)].count("OnlyHere"), rank == 1 ? 1u : 0u);
   }
+}
+
+/// What is not trained is frozen by the configuration, or a statistic that layers keep.
+TEST(Summary, TellsFrozenParametersFromStatistics) {
+  SmallGpt small(Runtime::size(), 1);
+  freeze(small.gpt, {"transformer.wte", "lm_head"}, "the test");
+  Config config = SmallGpt::one_digit();
+  config.train.frozen = "transformer.w?e";
+  Trained trained;
+  trained.rows.push_back({1, 0.5, 0.25, 0, 0, 0, 125});
+  const std::string text = summary(config, small.model(), AdderTask(config), trained, {{}}, {RankMemory{}});
+  EXPECT_THAT(text, ContainsRegex("parameters +1,0[0-9][0-9], of which 80 frozen and 80 statistics\n"));
 }
 
 TEST(Summary, NamesModelLayoutSpeedAndTraffic) {

@@ -141,15 +141,15 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
     all_or_none(save.writers, [&] {
       if (save.first()) begin_folder(save.folder, copy->plan, contents.texts);
     });
+    for_each_piece(save.writers, copy->plan, contents.state, [&](const Piece& piece) {
+      copy->pieces.push_back({piece.file, piece.at, piece.values.clone()});
+      save.bytes += static_cast<std::int64_t>(piece.values.nbytes());
+    });
   } catch (const Error&) {
     if (save.first()) save.folder.drop();
     wait_for_all(save.writers);
     throw;
   }
-  for_each_piece(save.writers, copy->plan, contents.state, [&](const Piece& piece) {
-    copy->pieces.push_back({piece.file, piece.at, piece.values.clone()});
-    save.bytes += static_cast<std::int64_t>(piece.values.nbytes());
-  });
   save.begin(copy);
 }
 

@@ -104,8 +104,9 @@ void refuse(const std::filesystem::path& path, const LoadReport& report, const L
 WantedTensors wanted_of(const State& state, const Shapes& shapes) {
   WantedTensors wanted;
   for (const StateView& view : state) {
-    wanted[stored_name(view.name, view.key)] = {view.tensor.scalar_type(), stored_shape(view, shapes),
-                                                view.key == "value", is_own(view.key)};
+    wanted[stored_name(view.name, view.key)] = {view.options().dtype().toScalarType(),
+                                                stored_shape(view, shapes), view.key == "value",
+                                                is_own(view.key)};
   }
   return wanted;
 }
@@ -201,10 +202,12 @@ LoadReport load_checkpoint(const std::filesystem::path& folder, const Partition&
     for (const StateView& view : state) {
       const StoredName name = stored_name(view.name, view.key);
       const StoredTensor* there = files.at(name.stem).find(name.tensor);
-      if (there == nullptr && is_own(view.key)) view.tensor.zero_();
+      if (there == nullptr && is_own(view.key)) view.change([](const at::Tensor& x) { x.zero_(); });
       if (there == nullptr || !misfit(name, wanted.at(name), *there).empty()) continue;
-      files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), view.tensor);
-      if (options.finite) check_finite(folder, name.tensor, there->type, view.tensor);
+      view.change([&](const at::Tensor& x) {
+        files.at(name.stem).read(name.tensor, global_intervals(view.space, view.interval), x);
+        if (options.finite) check_finite(folder, name.tensor, there->type, x);
+      });
     }
   });
   tell_written(state, !report.missing.empty() || !report.misshapen.empty());

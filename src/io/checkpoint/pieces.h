@@ -22,8 +22,10 @@ struct Piece {
 
 /// Brings each of the plan's vectors to the workers that write it, one vector after another. It gives this
 /// worker's piece, if it has one, to `take`. That must not throw, since all workers take part in all moves.
-/// After each vector all workers call `then`, which may throw on all of them alike. Collective over P. Cost:
-/// `between` of each vector.
+/// After each vector all workers call `then`, which may throw on all of them alike. Collective over P, an
+/// axis "world". Cost: `between` of each vector.
+/// @throws Error on all workers, after all vectors, if one could not bring what it has: its pieces were zero.
+/// StateLost if that lies elsewhere and cannot be read.
 void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State& state,
                     const std::function<void(const Piece&)>& take,
                     const std::function<void(const WrittenVector&)>& then = {});

@@ -19,7 +19,13 @@ namespace riesz::detail {
 at::Tensor decode_png(std::string_view bytes, const std::string& what);
 at::Tensor decode_jpeg(std::string_view bytes, const std::string& what);
 
-/// Memory for an image. @throws Error where it has no pixels, or more than 2²⁸.
-at::Tensor room_for_image(std::int64_t height, std::int64_t width, const std::string& what);
+/// The most pixels of an image.
+constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
+
+/// @throws Error where an image has no pixels, or more than `kMostPixels`.
+void check_pixels(std::int64_t height, std::int64_t width, const std::string& what);
+
+/// Memory for an image, (height, width, 3). @throws Error likewise.
+at::Tensor allocate_image(std::int64_t height, std::int64_t width, const std::string& what);
 
 }  // namespace riesz::detail

@@ -47,12 +47,12 @@ at::Tensor decode_jpeg(std::string_view bytes, const std::string& what) {
     RIESZ_CHECK(good, what, ": ", escaped(why));
   };
   check(tjDecompressHeader3(handle, data, bytes.size(), &width, &height, &subsampling, &colours));
-  const at::Tensor pixels = room_for_image(height, width, what);
+  check_pixels(height, width, what);
   const bool inks = colours == TJCS_CMYK || colours == TJCS_YCCK;
-  const at::Tensor read = inks ? at::empty({height, width, 4}, at::kByte) : pixels;
+  const at::Tensor read = at::empty({height, width, inks ? 4 : 3}, at::kByte);
   check(tjDecompress2(handle, data, bytes.size(), read.mutable_data_ptr<std::uint8_t>(), width,
                       /*pitch=*/0, height, inks ? TJPF_CMYK : TJPF_RGB, /*flags=*/0));
-  return inks ? without_black(read) : pixels;
+  return inks ? without_black(read) : read;
 }
 
 }  // namespace riesz::detail

@@ -19,7 +19,7 @@ at::Tensor decode_png(std::string_view bytes, const std::string& what) {
               escaped(image.message));
   image.format = PNG_FORMAT_RGB;
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-  at::Tensor pixels = room_for_image(image.height, image.width, what);
+  at::Tensor pixels = allocate_image(image.height, image.width, what);
   const png_color black{0, 0, 0};
   const int done = png_image_finish_read(&image, &black, pixels.mutable_data_ptr<std::uint8_t>(),
                                          /*row_stride=*/0, /*colormap=*/nullptr);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/io/images/decode.h"
 
 namespace riesz {
 namespace {
@@ -23,21 +24,21 @@ at::Tensor interpolated(const at::Tensor& images, std::int64_t height, std::int6
   return between.add(0.5).floor().clamp(0, 255).to(at::kByte);
 }
 
-/// The columns first, and rounded to bytes before the rows, as Pillow does it.
+/// Horizontally, rounded to bytes, then vertically, as Pillow does it.
 at::Tensor resized(const at::Tensor& images, const ImageForm& form) {
   const std::int64_t height = images.size(2), width = images.size(3), shorter = std::min(height, width);
   const std::int64_t size = form.resized > 0 ? form.resized : form.size;
   const auto extent = [&](std::int64_t n) { return form.stretched ? size : size * n / shorter; };
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;
-  RIESZ_CHECK(extent(height) <= kMost / std::max<std::int64_t>(1, extent(width)), "an image of ", height,
-              " x ", width, " pixels would become ", extent(height), " x ", extent(width), ", and ", kMost,
+  RIESZ_CHECK(extent(height) <= detail::kMostPixels / std::max<std::int64_t>(1, extent(width)),
+              "an image of ", height, " x ", width, " pixels would become ", extent(height), " x ",
+              extent(width), ", and ", detail::kMostPixels,
               " is the most; cut it, or bring images to fewer pixels");
   const at::Tensor columns = interpolated(images, height, extent(width), form.bicubic);
   return interpolated(columns, extent(height), extent(width), form.bicubic);
 }
 
 /// The middle `size` rows, or columns.
-at::Tensor middle(const at::Tensor& images, std::int64_t dim, std::int64_t size) {
+at::Tensor center_crop(const at::Tensor& images, std::int64_t dim, std::int64_t size) {
   return images.narrow(dim, (images.size(dim) - size) / 2, size);
 }
 
@@ -55,7 +56,7 @@ at::Tensor to_form(const at::Tensor& images, const ImageForm& form) {
   RIESZ_CHECK((channels == 1 || channels == 3) && (form.channels == 1 || form.channels == 3), "images of ",
               channels, " channels cannot have ", form.channels, "; there are 1 and 3");
   at::Tensor formed = channels > form.channels ? with_one_channel(images) : images;
-  formed = middle(middle(resized(formed, form), 2, form.size), 3, form.size);
+  formed = center_crop(center_crop(resized(formed, form), 2, form.size), 3, form.size);
   return formed.expand({-1, form.channels, -1, -1}).contiguous();
 }
 

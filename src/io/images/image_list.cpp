@@ -66,6 +66,14 @@ std::vector<std::string> folders_in(const fs::path& folder) {
   return names;
 }
 
+/// Images that lie in the folder itself.
+std::int64_t images_in(const fs::path& folder) {
+  std::int64_t count = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    count += !hidden(entry.path()) && is_image_name(entry.path()) && entry.is_regular_file() ? 1 : 0;
+  return count;
+}
+
 std::vector<fs::path> images_below(const fs::path& folder) {
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(folder); entry != fs::end(entry); ++entry) {
@@ -123,7 +131,7 @@ std::string held_out_folder(const std::vector<std::string>& names) {
 
 }  // namespace
 
-ImageList ImageList::of(const std::vector<std::int64_t>& numbers) const {
+ImageList ImageList::subset(const std::vector<std::int64_t>& numbers) const {
   ImageList some{{}, {}, labels.index_select(0, at::tensor(numbers, at::kLong)), names};
   for (const std::int64_t number : numbers) some.files.push_back(files.at(static_cast<std::size_t>(number)));
   return some;
@@ -139,6 +147,9 @@ ImageLists list_images(const fs::path& folder) try {
     return lists;
   }
   const std::vector<std::string> names = folders_in(folder);
+  const std::int64_t loose = names.empty() ? images_in(folder) : 0;
+  RIESZ_CHECK(loose == 0, "the folder ", in_quotes(folder.string()), " has ", loose,
+              loose == 1 ? " image" : " images", ", but no folder for each label", kKinds);
   RIESZ_CHECK(!names.empty(), "there are no images in the folder ", in_quotes(folder.string()), kKinds);
   const std::string held_out = held_out_folder(names);
   if (held_out.empty()) return {list_label_folders(folder, labels_in(folder)), {}};

@@ -20,7 +20,7 @@ struct ImageList {
 
   std::int64_t count() const { return labels.defined() ? labels.size(0) : 0; }
   /// The images of these numbers, in their order. @pre each has a file of its own
-  ImageList of(const std::vector<std::int64_t>& numbers) const;
+  ImageList subset(const std::vector<std::int64_t>& numbers) const;
 };
 
 /// The images of a folder. Unless it says which are held out, none are.

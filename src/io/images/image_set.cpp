@@ -72,7 +72,7 @@ at::Tensor without(const at::Tensor& labels, const std::vector<std::int64_t>& nu
 
 }  // namespace
 
-ImageSet ImageSet::of(const std::vector<std::int64_t>& numbers) const {
+ImageSet ImageSet::subset(const std::vector<std::int64_t>& numbers) const {
   const at::Tensor which = at::tensor(numbers, at::kLong);
   return {images.index_select(0, which), labels.index_select(0, which), names};
 }

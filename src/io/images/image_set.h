@@ -23,7 +23,7 @@ struct ImageSet {
 
   std::int64_t count() const { return labels.size(0); }
   /// The images of these numbers, in their order: a copy.
-  ImageSet of(const std::vector<std::int64_t>& numbers) const;
+  ImageSet subset(const std::vector<std::int64_t>& numbers) const;
 };
 
 /// The images of a list that can be read, and which cannot.
@@ -39,7 +39,8 @@ at::Tensor read_in_form(const std::filesystem::path& file, const ImageForm& form
 
 /// Reads the images of a list in a form (`to_form`); both must be the same on all workers. Each host has one
 /// copy, which nobody may write, and each of its workers decodes a part of it (`host_copy`). Collective over
-/// P. Memory: the images once a host, and one file a worker.
+/// P. Memory: the images once a host; on each worker one file, its image (`read_image`) and a copy of that in
+/// fp32.
 /// @throws Error on all workers, naming the first file that cannot be read, as `read_in_form` and `read_idx`
 /// do. Also naming two ranks whose lists differ, such as when the folder changed in between.
 ImageSet read_images(const ImageList& list, const ImageForm& form, const Partition& P = Partition::world());

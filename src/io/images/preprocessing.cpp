@@ -33,7 +33,7 @@ struct Defaults {
   int resample;
   bool crops;
   std::vector<double> mean, deviation;
-  bool by_share = false;  ///< is size of what is cut out, a share `crop_pct` of what is resized?
+  bool by_share = false;  ///< is the size of the center crop, a share `crop_pct` of what is resized?
 };
 
 /// Refuses what is not known, and what is not done.
@@ -131,7 +131,7 @@ void read_numbers(const JsonField& file, const Defaults& defaults, Preprocessing
   for (double& deviation : of.deviation) deviation /= scale;
 }
 
-/// As a ConvNextImageProcessor: below this size the middle is cut out of what is resized; else the whole is
+/// As a ConvNextImageProcessor: below this size what is resized is cropped; else the whole is
 /// stretched.
 void read_shared_form(const JsonField& file, const JsonField& size, ImageForm& form) {
   constexpr std::int64_t kStretched = 384;
@@ -200,8 +200,8 @@ Preprocessing preprocessing_of(const std::string& text, std::int64_t channels) {
   return of;
 }
 
-std::string preprocessor_config_json(const Preprocessing& of) {
-  const ImageForm& form = of.form;
+std::string preprocessor_config_json(const Preprocessing& preprocessing) {
+  const ImageForm& form = preprocessing.form;
   const bool crops = !form.stretched || form.resized > 0;
   const std::int64_t resized = form.resized > 0 ? form.resized : form.size;
   const ordered_json square{{"height", resized}, {"width", resized}};
@@ -215,18 +215,21 @@ std::string preprocessor_config_json(const Preprocessing& of) {
                       {"do_rescale", true},
                       {"rescale_factor", 1.0 / 255},
                       {"do_normalize", true},
-                      {"image_mean", list_of(of.mean, form.channels)},
-                      {"image_std", list_of(of.deviation, form.channels)},
+                      {"image_mean", list_of(preprocessing.mean, form.channels)},
+                      {"image_std", list_of(preprocessing.deviation, form.channels)},
                       {"do_convert_rgb", form.channels == 3}}
              .dump(2) +
          "\n";
 }
 
-at::Tensor normalised(const at::Tensor& bytes, const Preprocessing& as) {
+at::Tensor normalised(const at::Tensor& bytes, const Preprocessing& preprocessing) {
   const auto by_channel = [](const std::vector<double>& numbers) {
     return at::tensor(numbers, at::kFloat).view({-1, 1, 1});
   };
-  return bytes.to(at::kFloat).div_(255).sub_(by_channel(as.mean)).div_(by_channel(as.deviation));
+  return bytes.to(at::kFloat)
+      .div_(255)
+      .sub_(by_channel(preprocessing.mean))
+      .div_(by_channel(preprocessing.deviation));
 }
 
 }  // namespace riesz

@@ -14,7 +14,7 @@ namespace riesz {
 struct Preprocessing {
   ImageForm form;
   std::vector<double> mean{0.5};       ///< one for all channels, or one for each
-  std::vector<double> deviation{0.5};  ///< likewise
+  std::vector<double> deviation{0.5};  ///< standard deviation, likewise (Hugging Face's image_std)
 };
 
 /// Reads the text of Hugging Face's preprocessor_config.json, for a model with this number of channels. The
@@ -26,10 +26,10 @@ Preprocessing preprocessing_of(const std::string& preprocessor_config_json, std:
 
 /// A text of preprocessor_config.json with which AutoImageProcessor of transformers does the same. @post
 /// `preprocessing_of` of the text does too
-std::string preprocessor_config_json(const Preprocessing& of);
+std::string preprocessor_config_json(const Preprocessing& preprocessing);
 
 /// Images of bytes in the form, (…, channels, size, size) → what a model sees, of the same shape, in fp32.
 /// Local.
-at::Tensor normalised(const at::Tensor& bytes, const Preprocessing& as);
+at::Tensor normalised(const at::Tensor& bytes, const Preprocessing& preprocessing);
 
 }  // namespace riesz

@@ -19,9 +19,9 @@ namespace riesz {
 /// than its extents say.
 at::Tensor read_idx(const std::filesystem::path& path);
 
-/// Reads some rows of its first extent, in order. It calls `take` with a few rows at a time and the number of
-/// the first. The file is read from its beginning to the last of these rows. If they are the array's last, it
-/// checks that the file ends with the array. @throws Error likewise.
+/// Reads `rows` along the array's first dim, in order. It calls `take` with a few rows at a time and the
+/// number of the first. The file is read from its beginning to the last of these rows. If they are the
+/// array's last, it checks that the file ends with the array. @throws Error likewise.
 void read_idx_rows(const std::filesystem::path& path, const Interval& rows,
                    const std::function<void(std::int64_t first, const at::Tensor& some)>& take);
 

@@ -15,10 +15,13 @@
 namespace riesz {
 namespace detail {
 
-at::Tensor room_for_image(std::int64_t height, std::int64_t width, const std::string& what) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 28;
-  RIESZ_CHECK(height >= 1 && width >= 1 && height <= kMost / width, what, ": it has ", height, " x ", width,
-              " pixels; at most ", kMost, " can be read");
+void check_pixels(std::int64_t height, std::int64_t width, const std::string& what) {
+  RIESZ_CHECK(height >= 1 && width >= 1 && height <= kMostPixels / width, what, ": it has ", height, " x ",
+              width, " pixels; at most ", kMostPixels, " can be read");
+}
+
+at::Tensor allocate_image(std::int64_t height, std::int64_t width, const std::string& what) {
+  check_pixels(height, width, what);
   return at::empty({height, width, 3}, at::kByte);
 }
 

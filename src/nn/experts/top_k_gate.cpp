@@ -11,13 +11,13 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "riesz/comm/consistency_checks.h"
 #include "riesz/comm/error.h"
 #include "riesz/nn/experts/capacity.h"
+#include "riesz/nn/experts/expert_capacity.h"
 #include "riesz/nn/experts/token_runs.h"
 #include "riesz/nn/random/random.h"
 #include "riesz/nn/vectors/accumulation_type.h"
@@ -71,12 +71,6 @@ at::Tensor gates_of(const GateOptions& o, const at::Tensor& logits, const at::Te
       o.renormalise ? shares(o.score, logits.gather(1, chosen), kept) : scores.gather(1, chosen);
   if (kept.defined()) gates = gates.mul(kept.to(gates.scalar_type()));
   return o.scale == 1 ? gates : gates.mul(o.scale);
-}
-
-std::int64_t capacity_of(const GateOptions& o, std::int64_t tokens, std::int64_t experts) {
-  const double share = static_cast<double>(tokens) / static_cast<double>(experts);
-  const double most = std::ceil(share * o.capacity_factor * static_cast<double>(o.k));
-  return std::max(o.least_capacity, static_cast<std::int64_t>(most));
 }
 
 /// What a loss and statistics need of a micro-batch: sums over its tokens.
@@ -235,7 +229,8 @@ Routing TopKGate::forward(const Vector& logits) {
   const bool drops = options_.drop != Drop::none && (options_.drops_always || is_training());
   if (drops) {
     const at::NoGradGuard no_gradient;
-    const std::int64_t capacity = capacity_of(options_, tokens.tokens, experts_);
+    const auto capacity =
+        static_cast<std::int64_t>(expert_capacity(options_, experts_, static_cast<double>(tokens.tokens)));
     counts = options_.drop == Drop::position
                  ? detail::drop_by_position(L.partition(), tokens, experts_, capacity, choices)
                  : detail::drop_by_probability(

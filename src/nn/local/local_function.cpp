@@ -92,6 +92,30 @@ at::Tensor computed(const LocalPlan& plan, const Tensors& zs) {
   return y;
 }
 
+/// A result that f took from no input, as on a worker outside or without elements: it has no gradient in
+/// them.
+class ResultOfNothing : public detail::Node {
+ public:
+  explicit ResultOfNothing(at::Tensor z) : z_(std::move(z)) {}
+
+  Tensors forward(const Tensors& inputs) override {
+    inputs_ = inputs.size();
+    return {std::move(z_)};
+  }
+  Tensors backward(Tensors) override { return Tensors(inputs_); }
+
+ private:
+  at::Tensor z_;
+  std::size_t inputs_ = 0;
+};
+
+/// The same, recorded: whether y requires a gradient must be known on all workers alike, for a pipeline asks.
+at::Tensor computed_and_recorded(const LocalPlan& plan, const Tensors& zs) {
+  const at::Tensor z = computed(plan, zs);
+  if (z.requires_grad() || !has_gradient(z)) return z;
+  return detail::record(std::make_shared<ResultOfNothing>(z), zs).front();
+}
+
 /// A₁x₁, A₂x₂, …, all on their way at once.
 Tensors all_of(const std::vector<Operator>& operators, const Tensors& xs) {
   std::vector<detail::OnItsWay> coming;
@@ -226,7 +250,7 @@ Vector LocalFunction::operator()(const std::vector<Vector>& xs) const {
   if (!moves || plan_->options.keep) {
     Tensors zs;
     for (std::size_t i = 0; i < xs.size(); ++i) zs.push_back(reads()[i](xs[i]).local());
-    return write()(Vector(write().domain(), computed(*plan_, zs)));
+    return write()(Vector(write().domain(), computed_and_recorded(*plan_, zs)));
   }
   Chain* chain = Chain::current();
   RIESZ_CHECK(

@@ -10,7 +10,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/on_device.h"
-#include "riesz/nn/spatial/pool_form.h"
+#include "riesz/nn/spatial/adaptive_pool.h"
+#include "riesz/nn/spatial/pool_geometry.h"
 
 namespace riesz {
 namespace {
@@ -21,19 +22,19 @@ struct Greatest {
   at::Tensor values, indices;
 };
 
-/// Along one dim: the inputs of each output's window, among those that a piece reads. Windows differ in size;
+/// Along one dim: the inputs of each output's window, among those that a slab reads. Windows differ in size;
 /// a shorter one has its last input several times, which changes neither the greatest nor the first.
-at::Tensor window_reads(std::int64_t n, std::int64_t m, const detail::Piece& piece, at::Device device) {
+at::Tensor window_reads(std::int64_t n, std::int64_t m, const detail::Slab& slab, at::Device device) {
   std::int64_t widest = 0;
   std::vector<Interval> windows;
-  for (std::int64_t j = piece.global; j < piece.global + piece.outputs.size(); ++j) {
+  for (std::int64_t j = slab.first_output; j < slab.first_output + slab.outputs.size(); ++j) {
     windows.push_back(detail::adaptive_reach(n, m, {j, j + 1}));
     widest = std::max(widest, windows.back().size());
   }
   std::vector<std::int64_t> reads;
   for (const Interval& window : windows)
     for (std::int64_t i = 0; i < widest; ++i)
-      reads.push_back(std::min(window.begin + i, window.end - 1) - piece.first);
+      reads.push_back(std::min(window.begin + i, window.end - 1) - slab.first_input);
   return on_device(at::tensor(reads, at::kLong).view({-1, widest}), device);
 }
 
@@ -57,23 +58,23 @@ Greatest one_dim_reduced(const Greatest& all, const at::Tensor& reads, const at:
 }
 
 LocalFunction adaptive_max_pool(const std::string& whose, const Space& X, const Space& Y, bool indices) {
-  const detail::AdaptiveForm form = detail::adaptive_form(whose, X, Y);
-  const auto f = [n = form.inputs, m = form.outputs, indices](const at::Tensor& x,
-                                                              const std::vector<detail::Piece>& pieces) {
+  const detail::AdaptiveGeometry geometry = detail::adaptive_geometry(whose, X, Y);
+  const auto f = [n = geometry.inputs, m = geometry.outputs, indices](
+                     const at::Tensor& x, const std::vector<detail::Slab>& slabs) {
     at::Tensor read = x;
-    for (std::size_t i = 0; i < pieces.size(); ++i)
-      read = detail::inputs_of(pieces[i], read, static_cast<std::int64_t>(i) + 2);
+    for (std::size_t i = 0; i < slabs.size(); ++i)
+      read = detail::inputs_of(slabs[i], read, static_cast<std::int64_t>(i) + 2);
     Greatest all{read, indices ? at::zeros_like(read, at::kLong) : at::Tensor()};
     std::int64_t stride = 1;
-    for (std::size_t i = pieces.size(); i-- > 0;) {
-      const at::Tensor reads = window_reads(n[i], m[i], pieces[i], x.device());
-      const at::Tensor there = reads.add(pieces[i].first).mul(stride);
+    for (std::size_t i = slabs.size(); i-- > 0;) {
+      const at::Tensor reads = window_reads(n[i], m[i], slabs[i], x.device());
+      const at::Tensor there = reads.add(slabs[i].first_input).mul(stride);
       all = one_dim_reduced(all, reads, there, static_cast<std::int64_t>(i) + 2);
       stride *= n[i];
     }
     return indices ? all.indices : all.values;
   };
-  return detail::windowed_function(whose, X, form.range, form.dims, f,
+  return detail::windowed_function(whose, X, geometry.range, geometry.dims, f,
                                    indices ? std::optional(at::kLong) : std::nullopt);
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/avg_pool3d.h>
-#include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -11,13 +10,14 @@
 #include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
 #include "riesz/comm/on_device.h"
-#include "riesz/nn/spatial/pool_form.h"
+#include "riesz/nn/spatial/pool_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz {
 namespace {
 
-/// One dim of space: how many elements of a window count.
+/// One spatial dim: how many elements of a window count.
 struct Counted {
   Window window;
   std::int64_t inputs;
@@ -31,13 +31,13 @@ struct Counted {
   }
 };
 
-/// Along one dim: 1/count of each output of a piece, to multiply y by.
-at::Tensor shares(const Counted& counted, const detail::Piece& piece, const at::Tensor& y, std::int64_t dim) {
-  const std::int64_t m = piece.outputs.size();
+/// Along one dim: 1/count of each output of a slab, to multiply y by.
+at::Tensor shares(const Counted& counted, const detail::Slab& slab, const at::Tensor& y, std::int64_t dim) {
+  const std::int64_t m = slab.outputs.size();
   const at::Tensor each = at::zeros({m}, at::kDouble);
   auto* numbers = each.mutable_data_ptr<double>();
   for (std::int64_t j = 0; j < m; ++j)
-    numbers[j] = 1.0 / static_cast<double>(counted(piece.first + j * counted.window.stride));
+    numbers[j] = 1.0 / static_cast<double>(counted(slab.first_input + j * counted.window.stride));
   std::vector<std::int64_t> shape(static_cast<std::size_t>(y.dim()), 1);
   shape[static_cast<std::size_t>(dim)] = m;
   return on_device(each.to(y.scalar_type()).view(shape), y.device());
@@ -67,55 +67,20 @@ constexpr Dispatched<at::Tensor(const std::vector<Counted>&, const at::Tensor&)>
 
 LocalFunction avg_pool(const std::string& whose, const Space& X, const Space& Y, const PoolWindows& by,
                        const AvgPoolOptions& options) {
-  const detail::PoolForm form = detail::pool_form(whose, X, by);
-  const Space range = detail::with_outputs(whose, X, Y, form.outputs);
+  const detail::PoolGeometry geometry = detail::pool_geometry(whose, X, by);
+  const Space range = detail::bound(whose, X, Y, geometry.outputs);
   std::vector<Counted> counted;
-  std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < form.windows.size(); ++i) {
-    counted.push_back({form.windows[i], X.shape()[i + 2], form.padding[i], options.count_include_pad});
-    dims.push_back(static_cast<std::int64_t>(i) + 2);
-  }
-  const auto f = [counted, dims](const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
-    const at::Tensor read = detail::padded_inputs(x, pieces, dims, 0);
+  for (std::size_t i = 0; i < geometry.windows.size(); ++i)
+    counted.push_back(
+        {geometry.windows[i], X.shape()[i + 2], geometry.padding[i], options.count_include_pad});
+  const auto f = [counted](const at::Tensor& x, const std::vector<detail::Slab>& slabs) {
+    const at::Tensor read = detail::padded_inputs(x, slabs, 0);
     at::Tensor y = window_sums(x.device(), counted, detail::to_accumulation_type(read));
-    for (std::size_t i = 0; i < pieces.size(); ++i) y = y.mul(shares(counted[i], pieces[i], y, dims[i]));
+    for (std::size_t i = 0; i < slabs.size(); ++i)
+      y = y.mul(shares(counted[i], slabs[i], y, static_cast<std::int64_t>(i) + 2));
     return y.to(x.scalar_type());
   };
-  return detail::windowed_function(whose, X, range, form.dims, f);
-}
-
-/// The means along one dim of what a piece reads. Windows may share an input, and differ in size.
-at::Tensor means_of(std::int64_t n, std::int64_t m, const detail::Piece& piece, const at::Tensor& x,
-                    std::int64_t dim) {
-  const std::int64_t outputs = piece.outputs.size();
-  std::vector<std::int64_t> reads, owners;
-  const at::Tensor share = at::zeros({outputs}, at::kDouble);
-  for (std::int64_t j = 0; j < outputs; ++j) {
-    const Interval window = detail::adaptive_reach(n, m, {piece.global + j, piece.global + j + 1});
-    for (std::int64_t i = window.begin; i < window.end; ++i)
-      reads.push_back(i - piece.first), owners.push_back(j);
-    share.mutable_data_ptr<double>()[j] = 1.0 / static_cast<double>(window.size());
-  }
-  std::vector<std::int64_t> shape = x.sizes().vec(), along(shape.size(), 1);
-  shape[static_cast<std::size_t>(dim)] = along[static_cast<std::size_t>(dim)] = outputs;
-  const at::Tensor read = x.index_select(dim, on_device(at::tensor(reads), x.device()));
-  const at::Tensor sums =
-      at::zeros(shape, x.options()).index_add(dim, on_device(at::tensor(owners), x.device()), read);
-  return sums.mul(on_device(share.to(x.scalar_type()).view(along), x.device()));
-}
-
-LocalFunction adaptive_pool(const std::string& whose, const Space& X, const Space& Y) {
-  const detail::AdaptiveForm form = detail::adaptive_form(whose, X, Y);
-  const auto f = [extents = form.inputs, outputs = form.outputs](const at::Tensor& x,
-                                                                 const std::vector<detail::Piece>& pieces) {
-    at::Tensor y = detail::to_accumulation_type(x);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      const std::int64_t dim = static_cast<std::int64_t>(i) + 2;
-      y = means_of(extents[i], outputs[i], pieces[i], detail::inputs_of(pieces[i], y, dim), dim);
-    }
-    return y.to(x.scalar_type());
-  };
-  return detail::windowed_function(whose, X, form.range, form.dims, f);
+  return detail::windowed_function(whose, X, range, geometry.dims, f);
 }
 
 }  // namespace
@@ -127,7 +92,7 @@ AvgPool::AvgPool(OwnerAndName place, const Space& X, const Space& Y, const PoolW
   for (const std::int64_t d : windows.dilation)
     RIESZ_CHECK(d == 1, whose, ": a dilation of ", d, "; the windows of a mean have none");
   set_domain(X);
-  set_range(detail::with_outputs(whose, X, Y, detail::pool_form(whose, X, windows).outputs));
+  set_range(detail::bound(whose, X, Y, detail::pool_geometry(whose, X, windows).outputs));
   if (X.concrete() && range()->concrete()) avg_pool(whose, X, *range(), windows, options);
 }
 
@@ -141,20 +106,5 @@ std::string AvgPool::describe() const {
   return concat("AvgPool of ", at::IntArrayRef(windows_.kernel), ", stride ",
                 at::IntArrayRef(windows_.stride.empty() ? windows_.kernel : windows_.stride));
 }
-
-AdaptiveAvgPool::AdaptiveAvgPool(OwnerAndName place, const Space& X, const Space& Y)
-    : Layer(std::move(place)) {
-  const std::string whose = concat("AdaptiveAvgPool ", path());
-  set_domain(X);
-  set_range(detail::adaptive_range(whose, X, Y));
-  if (X.concrete() && range()->concrete()) adaptive_pool(whose, X, *range());
-}
-
-Vector AdaptiveAvgPool::forward(const Vector& x) {
-  return values_(
-      x, [this](const Space& X) { return adaptive_pool(concat("AdaptiveAvgPool ", path()), X, *range()); });
-}
-
-std::string AdaptiveAvgPool::describe() const { return "AdaptiveAvgPool"; }
 
 }  // namespace riesz

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/add.h>
 
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/vectors/beside.h"
 #include "riesz/nn/vectors/held_once.h"
 #include "riesz/nn/vectors/local_op.h"
@@ -11,12 +12,7 @@
 namespace riesz::detail {
 
 Space channel_space(const Space& Y) {
-  Space B = Space(Y.partition(), {Y.shape()[1]}).unit(0, Y.unit_of(1));
-  for (const Shard& shard : Y.shards(1)) {
-    const std::string& axis = Y.partition().axis(shard.axis).name;
-    B = shard.overlaps() ? B.sharded(0, axis) : B.sharded_like(0, axis, shard);
-  }
-  return B;
+  return sharded_as_channels(Space(Y.partition(), {Y.shape()[1]}), 0, Y);
 }
 
 Vector with_channel_bias(const Vector& y, const Parameter& bias) {
@@ -25,8 +21,7 @@ Vector with_channel_bias(const Vector& y, const Parameter& bias) {
   const bool constant = y.is_constant() && !bias.trained();
   return local_op(y.space(), {y.local(), b}, constant, [&] {
     const at::Tensor& of_x = y.local();
-    const at::Tensor added = b.to(of_x.scalar_type());
-    return held_once(of_x) ? of_x.add_(added) : at::add(of_x, added);
+    return held_once(of_x) ? of_x.add_(b) : at::add(of_x, b);
   });
 }
 

@@ -11,7 +11,7 @@ namespace riesz {
 /// Dropout of whole channels, torch's Dropout1d to 3d: in training each channel of each image becomes zero
 /// with probability p, else x/(1 − p). The context's seed and step, this module's path and
 /// the global indices of image and channel decide. So the mask is the same at every layout, however
-/// space is sharded. Local.
+/// spatial dims are sharded. Local.
 class ChannelDropout : public Layer<ChannelDropout> {
  public:
   /// @throws Error unless 0 ≤ p < 1.

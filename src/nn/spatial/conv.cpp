@@ -7,38 +7,20 @@
 #include "riesz/comm/error.h"
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/spatial/channel_bias.h"
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 
 namespace riesz {
 namespace {
 
-/// One of a weight's dims, as the channels of S lie on the axes that are free.
-Space with_channels(Space W, int dim, const Space& S) {
-  W = W.unit(dim, S.unit_of(1));
-  for (const Shard& shard : S.shards(1)) {
-    const std::string& axis = S.partition().axis(shard.axis).name;
-    if (W.partition().find(axis) < 0 || W.placement(axis) == Placement::Sharded) continue;
-    W = shard.overlaps() ? W.sharded(dim, axis) : W.sharded_like(dim, axis, shard);
-  }
-  return W;
-}
-
 /// W, once it is sure that operands of these spaces fit as far as their extents are known.
 Space fitting(const std::string& whose, const std::string& spec, const Space& X, const Space& W,
               const Space& Y, const ConvWindows& windows) {
-  RIESZ_CHECK(X.dims() >= 3 && X.shape()[1] != Space::any, whose, ": x lies in ", to_string(X),
-              "; it has a batch, channels of a known extent, and 1 to 3 dims of space");
-  const detail::ConvForm form = detail::conv_form(whose, spec, X, W.shape(), windows);
-  const Space range = detail::bound(whose, form, X, Y);
+  detail::check_known_channels(whose, X);
+  const detail::ConvGeometry geometry = detail::conv_geometry(whose, spec, X, W.shape(), windows);
+  const Space range = detail::bound(whose, X, Y, geometry.outputs, geometry.channels_out);
   if (X.concrete() && range.concrete()) Convolution(spec, X, W, range, windows);
   return W;
-}
-
-std::vector<std::int64_t> kernel_of(const std::string& whose, const std::vector<std::int64_t>& kernel,
-                                    const Space& X) {
-  RIESZ_CHECK(X.dims() >= 3, whose, ": x lies in ", to_string(X),
-              "; it has a batch, channels and 1 to 3 dims of space");
-  return detail::for_each_dim(whose, "kernel", kernel, static_cast<std::size_t>(X.dims() - 2));
 }
 
 }  // namespace
@@ -46,16 +28,16 @@ std::vector<std::int64_t> kernel_of(const std::string& whose, const std::vector<
 Space conv_weight_between(const std::string& spec, const Space& X, const Space& Y,
                           const std::vector<std::int64_t>& kernel, std::int64_t groups) {
   const std::string whose = "convolution " + spec;
-  const std::vector<std::int64_t> each = kernel_of(whose, kernel, X);
+  detail::check_spatial(whose, X);
+  const std::vector<std::int64_t> each =
+      detail::for_each_dim(whose, "kernel", kernel, static_cast<std::size_t>(X.dims() - 2));
   RIESZ_CHECK(Y.dims() == X.dims() && X.shape()[1] >= 0 && Y.shape()[1] >= 0, whose, " from ", to_string(X),
               " to ", to_string(Y), "; channels have a known extent, and both have as many dims");
-  RIESZ_CHECK(groups >= 1 && X.shape()[1] % groups == 0 && Y.shape()[1] % groups == 0, whose, ": ", groups,
-              " groups of ", X.shape()[1], " channels in and ", Y.shape()[1],
-              " out; the groups must divide both");
+  detail::check_groups(whose, groups, X.shape()[1], Y.shape()[1]);
   std::vector<std::int64_t> shape{Y.shape()[1], X.shape()[1] / groups};
   shape.insert(shape.end(), each.begin(), each.end());
-  const Space W = with_channels(Space(Y.partition(), shape), 0, Y);
-  return groups == 1 ? with_channels(W, 1, X) : W;
+  const Space W = detail::sharded_as_channels(Space(Y.partition(), shape), 0, Y);
+  return groups == 1 ? detail::sharded_as_channels(W, 1, X) : W;
 }
 
 Conv::Conv(OwnerAndName place, const std::string& spec, const Space& X, const Space& Y,
@@ -70,8 +52,9 @@ Conv::Conv(OwnerAndName place, const std::string& spec, const Space& X, const Sp
       windows_(options.windows),
       weight_(parameter("weight", fitting(concat("Conv ", path()), spec, X, W, Y, options.windows),
                         {detail::conv_initial(options.initial, W.shape()), true})) {
-  const detail::ConvForm form = detail::conv_form(concat("Conv ", path()), spec, X, W.shape(), windows_);
-  set_domain(X), set_range(detail::bound(concat("Conv ", path()), form, X, Y));
+  const std::string whose = concat("Conv ", path());
+  const detail::ConvGeometry geometry = detail::conv_geometry(whose, spec, X, W.shape(), windows_);
+  set_domain(X), set_range(detail::bound(whose, X, Y, geometry.outputs, geometry.channels_out));
   if (options.bias) bias_ = parameter("bias", detail::channel_space(*range()), {Initial::zeros()});
 }
 

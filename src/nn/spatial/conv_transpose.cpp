@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/spatial/conv_transpose.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,7 +10,7 @@
 #include "riesz/nn/contraction/spec.h"
 #include "riesz/nn/spatial/channel_bias.h"
 #include "riesz/nn/spatial/conv.h"
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
 
 namespace riesz {
 namespace {
@@ -17,8 +19,8 @@ namespace {
 std::string turned_round(const std::string& whose, const std::string& spec) {
   const std::size_t comma = spec.find(','), arrow = spec.find("->");
   RIESZ_CHECK(comma != std::string::npos && arrow != std::string::npos && comma < arrow, whose,
-              " does not name x, w and a result; write it as in \"bohw,ocyx->bchw\": batch, channels and "
-              "space, the weight of channels in, out and the kernel, and the result");
+              " does not name x, w and a result; write it as in \"bohw,ocrs->bchw\": batch, channels and "
+              "spatial dims, the weight of channels in, out and the kernel, and the result");
   return spec.substr(arrow + 2) + spec.substr(comma, arrow - comma) + "->" + spec.substr(0, comma);
 }
 
@@ -44,15 +46,23 @@ Space transposed_range(const std::string& whose, const Space& X, const Space& Y,
   std::vector<std::int64_t> shape{X.shape()[0], Y.shape()[1]};
   for (std::size_t i = 0; i < dims; ++i) {
     RIESZ_CHECK(more[i] >= 0 && more[i] < windows[i].stride, whose, ": an output padding of ", more[i],
-                " in dim ", i, " of space, with stride ", windows[i].stride,
+                " in spatial dim ", i, ", with stride ", windows[i].stride,
                 "; it must be smaller than the stride");
     const std::int64_t n = X.shape()[i + 2], given = Y.shape()[i + 2];
     shape.push_back(n == Space::any ? given : extent_of(windows[i], n, more[i]));
     RIESZ_CHECK(n == Space::any || (shape.back() > 0 && (given == Space::any || given == shape.back())),
-                whose, ": dim ", i, " of space has ", n, " elements in x, so ", shape.back(),
+                whose, ": spatial dim ", i, " has ", n, " elements in x, so ", shape.back(),
                 " in the result, but ", given, " in ", to_string(Y));
   }
   return Y.with_shape(shape);
+}
+
+/// From y to x, whose adjoint the layer is.
+Convolution convolution_back(const std::string& whose, const std::string& spec, const Space& X,
+                             const Space& W, const Space& Y, const std::vector<std::int64_t>& kernel,
+                             const ConvTransposeOptions& options) {
+  const Space range = transposed_range(whose, X, Y, kernel, options);
+  return {spec, dual(range), W, dual(X), options.windows};
 }
 
 }  // namespace
@@ -71,19 +81,19 @@ ConvTranspose::ConvTranspose(OwnerAndName place, const std::string& spec, const 
            true})) {
   const std::string whose = concat("ConvTranspose ", path());
   set_domain(X), set_range(transposed_range(whose, X, Y, kernel_, options_));
-  detail::conv_form(whose, spec_, *range(), weight_.space().shape(), options_.windows);
-  if (X.concrete()) convolution(X);
+  detail::conv_geometry(whose, spec_, *range(), weight_.space().shape(), options_.windows);
+  if (X.concrete()) convolution_back(whose, spec_, X, weight_.space(), *range(), kernel_, options_);
   if (options.bias) bias_ = parameter("bias", detail::channel_space(*range()), {Initial::zeros()});
 }
 
 std::shared_ptr<const Convolution> ConvTranspose::convolution(const Space& X) {
-  const Space& W = weight_.space();
-  return plans_.get([&](const Convolution& made) { return made.range() == dual(X); },
-                    [&] {
-                      const Space Y =
-                          transposed_range(concat("ConvTranspose ", path()), X, *range(), kernel_, options_);
-                      return Convolution(spec_, dual(Y), W, dual(X), options_.windows);
-                    });
+  const Vector w = weight_.value();
+  return plans_.get(
+      [&](const Convolution& made) { return made.range() == dual(X) && made.read(1).domain() == w.space(); },
+      [&] {
+        return convolution_back(concat("ConvTranspose ", path()), spec_, X, w.space(), *range(), kernel_,
+                                options_);
+      });
 }
 
 Vector ConvTranspose::forward(const Vector& x) {

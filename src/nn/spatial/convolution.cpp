@@ -7,8 +7,10 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/local/local_function.h"
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
+#include "riesz/nn/spatial/edge_convolution.h"
 #include "riesz/nn/spatial/local_convolution.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/spatial/windowed_plan.h"
 
 namespace riesz {
@@ -20,6 +22,7 @@ struct Convolution::Plan {
   bool keeps;
   LocalFunction value;
   LocalFunction transposed;
+  std::optional<detail::EdgeConvolution> edges;  ///< the same function as `value`, where it applies
 };
 
 namespace {
@@ -47,21 +50,23 @@ Space agreed(Space S, const Space& X, const Space& W, const Space& Y) {
 Convolution::Plan planned(const std::string& spec, const Space& X, const Space& W, const Space& Y,
                           const ConvWindows& windows) {
   const std::string whose = "convolution " + spec;
-  const detail::ConvForm form = detail::conv_form(whose, spec, X, W.shape(), windows);
-  const Space range = detail::bound(whose, form, X, Y);
-  detail::WindowedPlan plan = detail::plan_windowed(whose, form.indices, X, W, range, form.dims);
-  const detail::LocalConvolution local = detail::local_convolution(form, plan);
+  const detail::ConvGeometry geometry = detail::conv_geometry(whose, spec, X, W.shape(), windows);
+  const Space range = detail::bound(whose, X, Y, geometry.outputs, geometry.channels_out);
+  detail::WindowedPlan plan = detail::plan_windowed(whose, geometry.indices, X, W, range, geometry.dims);
+  const detail::LocalConvolution local = detail::local_convolution(geometry, plan);
   const bool keeps = !plan.read_w.sends();
   LocalFunction value(whose, {{X, plan.x()}, {W, plan.w()}}, {range, plan.y()},
                       [local](const Tensors& z) { return detail::value_of(local, z[0], z[1]); },
                       {.keep = keeps});
   const detail::WindowedPlan other =
-      detail::plan_windowed(whose, form.indices, X, W, agreed(range, X, W, range), form.dims);
+      detail::plan_windowed(whose, geometry.indices, X, W, agreed(range, X, W, range), geometry.dims);
   LocalFunction transposed("transposed " + whose, {{dual(range), other.read_y.range()}, {W, other.w()}},
                            {dual(X), dual(other.x())},
                            [local](const Tensors& z) { return detail::transposed_of(local, z[0], z[1]); },
                            {.keep = keeps});
-  return {spec, std::move(plan), range, keeps, std::move(value), std::move(transposed)};
+  std::optional<detail::EdgeConvolution> edges =
+      detail::EdgeConvolution::planned(whose, geometry, X, W, range, plan);
+  return {spec, std::move(plan), range, keeps, std::move(value), std::move(transposed), std::move(edges)};
 }
 
 }  // namespace
@@ -96,7 +101,11 @@ Traffic Convolution::backward_traffic(int rank, GradientsWanted wanted) const {
   return sum;
 }
 
-Vector Convolution::operator()(const Vector& x, const Vector& w) const { return plan_->value({x, w}); }
+Vector Convolution::operator()(const Vector& x, const Vector& w) const {
+  const bool edges = plan_->edges && x.space() == read(0).domain() && w.space() == read(1).domain() &&
+                     detail::EdgeConvolution::takes(x.local());
+  return edges ? (*plan_->edges)(x, w) : plan_->value({x, w});
+}
 
 Vector Convolution::transposed(const Vector& y, const Vector& w) const { return plan_->transposed({y, w}); }
 
@@ -110,7 +119,8 @@ Traffic Convolution::transposed_traffic(int rank) const {
 Space convolved(const std::string& spec, const Space& X, const std::vector<std::int64_t>& weight_shape,
                 const Space& Y, const ConvWindows& windows) {
   const std::string whose = "convolution " + spec;
-  return detail::bound(whose, detail::conv_form(whose, spec, X, weight_shape, windows), X, Y);
+  const detail::ConvGeometry geometry = detail::conv_geometry(whose, spec, X, weight_shape, windows);
+  return detail::bound(whose, X, Y, geometry.outputs, geometry.channels_out);
 }
 
 std::string to_string(const Convolution& convolution) {

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+//
+// The plan of a convolution and its value, of vectors x and w. `Conv` (conv.h) is the layer.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@
 
 namespace riesz {
 
-/// The windows of a convolution. A list has one number for all dims of space, or one for each.
+/// The windows of a convolution. A list has one number for all spatial dims, or one for each.
 struct ConvWindows {
   std::vector<std::int64_t> stride = {1};
   std::vector<std::int64_t> dilation = {1};
@@ -28,29 +30,31 @@ struct ConvWindows {
 Space convolved(const std::string& spec, const Space& X, const std::vector<std::int64_t>& weight_shape,
                 const Space& Y, const ConvWindows& windows = {});
 
-/// A convolution: the contraction with windows, of 1 to 3 dims of space,
+/// A convolution: the contraction with windows, over 1 to 3 spatial dims,
 ///
-///     y[b, o, j] = Σ x[b, c, stride·j − padding + dilation·i]·w[o, c, i]     over c and i
+///     y[b, o, j] = Σ x[b, c, stride·j − padding + dilation·k]·w[o, c, k]     over c and k
 ///
-/// on X × W × Y*. The letters of `spec` say how dims belong together. "bchw,ocyx->bohw" has the batch b, the
-/// channels c and o, the space h and w, and the kernel y and x. With groups, c of w are the channels of one
-/// group.
+/// on X × W × Y*. The letters of `spec` say how dims belong together. "bchw,ocrs->bohw" has the batch b, the
+/// channels c and o, the height h and width w of images, and the rows r and columns s of the kernel. With
+/// groups, c of w are the channels of one group.
 ///
-/// Each axis of W's grid has one parallel index, by the rule of `Contraction`. The channels' are those of the
-/// contraction: feature-, channel- and general-parallel convolution are choices of the three spaces. Where
-/// the index is of space, each worker computes its outputs, and reads what they need of x: a halo of any
-/// width. With groups the channels are read so too. A kernel is never cut, so a w that is sharded along it is
-/// gathered. A second axis on one dim of space has no index: its workers compute the same. So give one axis
-/// to each.
+/// Each axis of W's grid has one parallel index, by the rule of `Contraction`: o, c or b as in a contraction,
+/// or a spatial letter. With a spatial letter each worker computes its own outputs, and reads a halo of x,
+/// however wide. With groups it reads the channels of its groups. The kernel is never sharded: a w that is
+/// stored so is gathered. A second axis on the same spatial dim has no index, and its workers compute the
+/// same.
 ///
-/// The value is the same function on each worker's part, torch's own, and so are its gradients. All
-/// communication is the three natural maps and their adjoints. Backward keeps the part of x that was read, in
-/// place of x. But where reading w moves it, nothing is kept. Backward then reads both and makes the product
-/// again, so that no gathered weight lives until then.
+/// Each worker calls torch's convolution on its part. If reading w sends nothing, the x that was read is kept
+/// for backward. Else nothing is kept: backward reads x and w again, so that no gathered weight lives until
+/// then.
+///
+/// Cost, where an axis shards a spatial dim: a worker receives the inputs that its windows reach beyond its
+/// own, in one round (Halo). Backward sends the same elements back (HaloSum).
 class Convolution {
  public:
   /// Plans it. X and W bind Y's dims of any extent; X has none.
-  /// @throws Error naming the numbers and spaces where extents, units or windows do not fit.
+  /// @throws Error naming the numbers and spaces where extents or windows do not fit; or where a spatial dim
+  /// has units other than 1.
   Convolution(const std::string& spec, const Space& X, const Space& W, const Space& Y,
               const ConvWindows& windows = {});
 
@@ -59,7 +63,8 @@ class Convolution {
   const Space& range() const;
   /// The parallel index of each axis of W's grid; '-' for none.
   const Parallel& parallel() const;
-  /// How operand 0 (x), 1 (w) or 2 (ȳ) is read: stored space → computing space.
+  /// How operand 0 (x), 1 (w) or 2 (ȳ) is read: stored space → computing space. y is written by the adjoint
+  /// of the read of ȳ.
   const Operator& read(int operand) const;
   bool communicates() const;
   /// Traffic that leaves the worker of `rank` of W's partition in the value, and in the gradients wanted.
@@ -72,11 +77,10 @@ class Convolution {
 
   /// The transposed convolution: the face of x, from y in Y* and w to X*,
   ///
-  ///     x̄[b, c, i] = Σ y[b, o, j]·w[o, c, k]     over o and all j, k with stride·j − padding + dilation·k =
-  ///     i
+  ///     x̄[b, c, i] = Σ y[b, o, j]·w[o, c, k]     over o, j, k with i = stride·j − padding + dilation·k
   ///
-  /// It reads y as backward does, and writes by the adjoint of the read of x, which adds workers' terms of
-  /// one element. Differentiable likewise.
+  /// It reads y as backward does. It writes by the adjoint of the read of x, which adds workers' terms of one
+  /// element. Differentiable likewise.
   Vector transposed(const Vector& y, const Vector& w) const;
   Traffic transposed_traffic(int rank) const;
 
@@ -86,7 +90,7 @@ class Convolution {
   std::shared_ptr<const Plan> plan_;
 };
 
-/// Such as "convolution bchw,ocyx->bohw on sp: h; it reads x by …".
+/// Such as "convolution bchw,ocrs->bohw on sp: h; it reads x by …".
 std::string to_string(const Convolution& convolution);
 
 }  // namespace riesz

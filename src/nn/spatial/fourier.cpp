@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/spatial/fourier_line.h"
+#include "riesz/nn/spatial/dim_transform.h"
 #include "riesz/nn/spatial/pencil.h"
 #include "riesz/primitives/between.h"
 
 namespace riesz {
 namespace {
 
-using detail::FourierLine;
+using detail::DimTransform;
 
-/// What all lines of a transform share.
+/// What the transforms of all dims share.
 struct TransformKind {
   std::string whose;
   bool real;
@@ -45,13 +45,13 @@ double scale_of(FourierNorm norm, bool back, double values) {
   return (norm == FourierNorm::backward) == back ? 1 / values : 1;
 }
 
-/// A line for each dim, in their order.
-std::vector<FourierLine> lines_of(const TransformKind& kind, const Space& X, const std::vector<int>& dims,
-                                  const FourierOptions& options) {
+/// One for each dim, in their order.
+std::vector<DimTransform> dim_transforms_of(const TransformKind& kind, const Space& X,
+                                            const std::vector<int>& dims, const FourierOptions& options) {
   check_transformed(kind, X, dims);
   RIESZ_CHECK(options.extents.empty() || options.extents.size() == dims.size(), kind.whose, ": ",
               options.extents.size(), " extents for ", dims.size(), " dims");
-  std::vector<FourierLine> lines;
+  std::vector<DimTransform> transforms;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const std::int64_t given = X.shape()[static_cast<std::size_t>(dims[i])];
     const bool real = kind.real && i + 1 == dims.size();
@@ -61,53 +61,54 @@ std::vector<FourierLine> lines_of(const TransformKind& kind, const Space& X, con
     RIESZ_CHECK(n >= 1 && m >= 1 && m <= (real ? n / 2 + 1 : n), kind.whose, ": ", m, " frequencies of ", n,
                 real ? " real values" : " values", " along dim ", dims[i], " of ", to_string(X),
                 "; there are 1 to ", real ? n / 2 + 1 : n);
-    lines.push_back({dims[i], n, m, real, real && kind.back, kind.back,
-                     scale_of(options.norm, kind.back, static_cast<double>(n))});
+    transforms.push_back({dims[i], n, m, real, real && kind.back, kind.back,
+                          scale_of(options.norm, kind.back, static_cast<double>(n))});
   }
-  return lines;
+  return transforms;
 }
 
-/// A line, or where there is none a move, of values on their way to frequencies.
-struct Passage {
+/// A step of the plan from values to frequencies: a dim's transform, or where there is none a move.
+struct PlanStep {
   Space from, to;
-  std::optional<FourierLine> line;
+  std::optional<DimTransform> transform;
 };
 
-/// Of the lines that are left, may this one be next? A real one is the first.
-bool may_be_next(const FourierLine& line, const std::vector<FourierLine>& left) {
-  return line.real || std::none_of(left.begin(), left.end(), [](const FourierLine& l) { return l.real; });
+/// May this one of the remaining transforms be next? A real one is the first.
+bool may_be_next(const DimTransform& one, const std::vector<DimTransform>& remaining) {
+  return one.real ||
+         std::none_of(remaining.begin(), remaining.end(), [](const DimTransform& t) { return t.real; });
 }
 
-/// After a line from S.
-Space transformed(const Space& S, const FourierLine& line) {
+/// After a dim's transform from S.
+Space transformed(const Space& S, const DimTransform& one) {
   std::vector<std::int64_t> shape = S.shape();
-  shape[static_cast<std::size_t>(line.dim)] = line.frequencies;
-  if (line.real) shape.push_back(2);
+  shape[static_cast<std::size_t>(one.dim)] = one.frequencies;
+  if (one.real) shape.push_back(2);
   return detail::reshaped_like(S, shape);
 }
 
-/// The next one from `at`: of a dim that is whole, else a move that makes one whole.
-Passage next_passage(std::vector<FourierLine>& left, const Space& at, int hosts) {
+/// The next step from `at`: the transform of a dim that is whole, else a move that makes one whole.
+PlanStep next_step(std::vector<DimTransform>& remaining, const Space& at, int candidates) {
   std::vector<int> dims;
   std::optional<int> first;
-  for (auto line = left.begin(); line != left.end(); ++line) {
-    dims.push_back(line->dim);
-    if (!may_be_next(*line, left)) continue;
-    if (!first) first = line->dim;
-    if (!detail::is_whole(at, line->dim)) continue;
-    Passage passage{at, transformed(at, *line), *line};
-    left.erase(line);
-    return passage;
+  for (auto one = remaining.begin(); one != remaining.end(); ++one) {
+    dims.push_back(one->dim);
+    if (!may_be_next(*one, remaining)) continue;
+    if (!first) first = one->dim;
+    if (!detail::is_whole(at, one->dim)) continue;
+    PlanStep step{at, transformed(at, *one), *one};
+    remaining.erase(one);
+    return step;
   }
-  return {at, detail::with_whole(at, dims, *first, hosts), std::nullopt};
+  return {at, detail::with_whole(at, dims, *first, candidates), std::nullopt};
 }
 
 /// The other end's space. `X`: values, or of an inverse frequencies.
-Space range_of(const TransformKind& kind, const Space& X, const std::vector<FourierLine>& lines,
+Space range_of(const TransformKind& kind, const Space& X, const std::vector<DimTransform>& transforms,
                const std::optional<Space>& given) {
   std::vector<std::int64_t> shape = X.shape();
-  for (const FourierLine& line : lines)
-    shape[static_cast<std::size_t>(line.dim)] = kind.back ? line.values : line.frequencies;
+  for (const DimTransform& one : transforms)
+    shape[static_cast<std::size_t>(one.dim)] = kind.back ? one.values : one.frequencies;
   if (kind.real && kind.back) shape.pop_back();
   if (kind.real && !kind.back) shape.push_back(2);
   const Space Y = given ? *given : detail::reshaped_like(X, shape);
@@ -123,20 +124,20 @@ void append(std::vector<Step>& steps, const Operator& A) {
 /// An inverse goes the way of its transform backwards.
 Operator transform(const TransformKind& kind, const Space& X, const std::vector<int>& dims,
                    const FourierOptions& options) {
-  std::vector<FourierLine> left = lines_of(kind, X, dims, options);
-  const Space Y = range_of(kind, X, left, options.range);
+  std::vector<DimTransform> remaining = dim_transforms_of(kind, X, dims, options);
+  const Space Y = range_of(kind, X, remaining, options.range);
   const Space &values = kind.back ? Y : X, &frequencies = kind.back ? X : Y;
-  std::vector<Passage> way;
-  while (!left.empty())
-    way.push_back(
-        next_passage(left, way.empty() ? values : way.back().to, values.dims() - (kind.real ? 0 : 1)));
-  way.push_back({way.back().to, frequencies, std::nullopt});
+  const int candidates = values.dims() - (kind.real ? 0 : 1);
+  std::vector<PlanStep> plan;
+  while (!remaining.empty())
+    plan.push_back(next_step(remaining, plan.empty() ? values : plan.back().to, candidates));
+  plan.push_back({plan.back().to, frequencies, std::nullopt});
+  if (kind.back) std::reverse(plan.begin(), plan.end());
   std::vector<Step> steps;
-  for (std::size_t i = 0; i < way.size(); ++i) {
-    const Passage& each = way[kind.back ? way.size() - 1 - i : i];
+  for (const PlanStep& each : plan) {
     const Space &from = kind.back ? each.to : each.from, &to = kind.back ? each.from : each.to;
-    if (each.line)
-      steps.push_back(detail::fourier_step(from, to, *each.line));
+    if (each.transform)
+      steps.push_back(detail::fourier_step(from, to, *each.transform));
     else
       append(steps, between(from, to));
   }

@@ -25,11 +25,11 @@ struct FourierOptions {
   /// frequencies, m, are the lowest: k = 0 … ⌈m/2⌉ − 1, then −⌊m/2⌋ … −1. Along the last dim of a real
   /// transform they are k = 0 … m − 1. A transform drops the others, and an inverse takes them as zero.
   std::vector<std::int64_t> extents = {};
-  /// Where the result lies. By default its dims lie as those of x.
+  /// The space of the result. Default: its dims are sharded as those of x.
   std::optional<Space> range = std::nullopt;
 };
 
-// Discrete Fourier transforms over any dims, of vectors that lie in any way. A complex vector is a real one
+// Discrete Fourier transforms over any dims, of vectors sharded in any way. A complex vector is a real one
 // with a last dim of 2: real and imaginary parts, as torch's view_as_real. So its inner product is the real
 // part of the complex one, and all that moves, sums, stores and trains real vectors does so with complex
 // ones.
@@ -43,7 +43,9 @@ struct FourierOptions {
 // adjoint is found step by step: that of `fft` by backward norm is `ifft` by forward norm. The adjoint of
 // `rfft` is not `irfft`, in which frequencies between 0 and n/2 count twice.
 //
-// Cost: that of the Repartitions, `traffic(rank)`. A plan is made without communication; keep it.
+// Cost: where another dim has elements for all workers, two Repartitions, in each of which each of p workers
+// sends (p − 1)/p of its part. `traffic(rank)` has the exact numbers. A plan is made without communication;
+// keep it.
 // @throws Error naming the dim and the space where a dim is missing or given twice, where an extent does not
 // fit, or where the last dim of a complex vector is not 2 or is sharded.
 

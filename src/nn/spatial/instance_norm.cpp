@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/spatial/instance_norm.h"
+
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/full.h>
 
@@ -8,9 +10,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/layer_scope.h"
-#include "riesz/nn/spatial/batch_norm.h"
-#include "riesz/nn/spatial/channel_bias.h"
 #include "riesz/nn/spatial/image_norm.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
 
@@ -18,7 +19,7 @@ namespace riesz {
 namespace {
 
 Vector mean_of_space(const Vector& x) {
-  return mean(x, detail::dims_of_space(x.space()), {.all_reduce = true});
+  return mean(x, detail::spatial_dims(x.space()), {.all_reduce = true});
 }
 
 Vector mean_of_images(const Vector& moments) { return mean(moments, {0}, {.all_reduce = true}); }
@@ -26,29 +27,23 @@ Vector mean_of_images(const Vector& moments) { return mean(moments, {0}, {.all_r
 }  // namespace
 
 InstanceNorm::InstanceNorm(OwnerAndName place, const Space& X, const InstanceNormOptions& options)
-    : Layer(std::move(place)), named_("InstanceNorm " + path()), options_(options) {
-  detail::check_image_norm(named_, X);
-  const Space C = detail::channel_space(X);
-  if (options.affine) weight_ = parameter("weight", C, {Initial::ones()}), bias_ = parameter("bias", C, {});
-  if (options.running_stats) {
-    mean_ = parameter("running_mean", C, {.trained = false});
-    variance_ = parameter("running_var", C, {.initial = Initial::ones(), .trained = false});
-    parameter("num_batches_tracked", Space(C.partition(), {}), {.trained = false, .type = at::kLong});
-  }
+    : Layer(std::move(place)),
+      named_("InstanceNorm " + path()),
+      options_(options),
+      parameters_(detail::norm_parameters(named_, X, options.affine, options.running_stats,
+                                          [this](const auto&... of) { return parameter(of...); })) {
   set_domain(X), set_range(X);
 }
 
 void InstanceNorm::track(const Vector& mean, const Vector& variance, std::int64_t elements) {
-  const at::NoGradGuard no_gradient;
   const at::Tensor share = at::full({}, options_.momentum, mean.local().options().dtype(at::kDouble));
-  const auto n = static_cast<double>(elements);
-  detail::move_towards(*mean_, mean_of_images(mean), 1, share);
-  detail::move_towards(*variance_, mean_of_images(variance), n / (n - 1), share);
+  const at::NoGradGuard no_gradient;
+  detail::move_towards(parameters_, mean_of_images(mean), mean_of_images(variance), elements, share);
 }
 
 Vector InstanceNorm::forward(const Vector& x) {
-  if (mean_ && !detail::takes_moments(named_))
-    return detail::by_running_moments(x, *mean_, *variance_, options_.epsilon, weight_, bias_);
+  if (parameters_.mean && !detail::takes_moments(named_))
+    return detail::by_running_moments(x, options_.epsilon, parameters_);
   const Space& X = x.space();
   const std::string letters = detail::image_letters(X);
   const Vector full = detail::in_full(x);
@@ -58,9 +53,9 @@ Vector InstanceNorm::forward(const Vector& x) {
   const Vector m = mean_of_space(full);
   const Vector d = sub(full, letters, m, "bc");
   const Vector v = mean_of_space(square(d));
-  const bool moves = mean_ && X.numel() > 0 && PhaseScope::current() != Phase::recompute;
+  const bool moves = parameters_.mean && X.numel() > 0 && PhaseScope::current() != Phase::recompute;
   if (moves) track(m, v, X.numel() / instances);
-  return cast(detail::scaled(d, v, "bc", options_.epsilon, weight_, bias_), x.local().scalar_type());
+  return cast(detail::scaled(d, v, "bc", options_.epsilon, parameters_), x.local().scalar_type());
 }
 
 std::string InstanceNorm::describe() const {

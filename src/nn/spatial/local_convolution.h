@@ -6,20 +6,20 @@
 
 #include <vector>
 
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
 
 namespace riesz::detail {
 
-/// What this worker computes of a convolution: pieces of its outputs, each by one call of torch's.
+/// What this worker computes of a convolution, by torch: slabs of its outputs, each by one call of torch's.
 struct LocalConvolution {
   std::vector<std::int64_t> stride, dilation;
-  std::int64_t run = 0;            ///< channels that a group gives; 0: no groups
-  std::vector<std::int64_t> dims;  ///< those that `pieces` are of
-  std::vector<std::vector<Piece>> pieces;
+  std::int64_t group_outputs = 0;  ///< channels out per group; 0 without groups
+  std::vector<std::int64_t> dims;  ///< those that `slabs` are of
+  std::vector<std::vector<Slab>> slabs;
   std::vector<std::int64_t> x_shape, y_shape;  ///< of this worker's tensors
 };
 
-LocalConvolution local_convolution(const ConvForm& form, const WindowedPlan& plan);
+LocalConvolution local_convolution(const ConvGeometry& geometry, const WindowedPlan& plan);
 
 /// This worker's y of its x and w: a term, where input channels are spread over workers.
 at::Tensor value_of(const LocalConvolution& local, const at::Tensor& x, const at::Tensor& w);

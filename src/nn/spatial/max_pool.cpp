@@ -10,7 +10,8 @@
 
 #include "riesz/comm/dispatched.h"
 #include "riesz/comm/error.h"
-#include "riesz/nn/spatial/pool_form.h"
+#include "riesz/nn/spatial/pool_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 
 namespace riesz {
 namespace {
@@ -21,7 +22,7 @@ struct Pooled {
   at::Tensor values, indices;
 };
 
-/// One dim of space is the last of two.
+/// One spatial dim is the last of two.
 std::vector<std::int64_t> of_two(std::vector<std::int64_t> numbers, std::int64_t first) {
   if (numbers.size() == 1) numbers.insert(numbers.begin(), first);
   return numbers;
@@ -58,17 +59,17 @@ at::Tensor window_maxima_elsewhere(const std::vector<Window>& windows, const at:
 constexpr Dispatched<at::Tensor(const std::vector<Window>&, const at::Tensor&)> window_maxima{
     window_maxima_in_memory, window_maxima_elsewhere};
 
-/// Indices in the piece that was read, as indices in all of x. In a window of nothing but −∞ the first
+/// Indices in the slab that was read, as indices in all of x. In a window of nothing but −∞ the first
 /// element may be padding; then that of x is meant, some dilations on.
 at::Tensor global_indices_of(at::Tensor where, const std::vector<Window>& windows,
-                             const std::vector<detail::Piece>& pieces, const at::IntArrayRef read,
+                             const std::vector<detail::Slab>& slabs, const at::IntArrayRef read,
                              const at::IntArrayRef whole) {
   at::Tensor global = where.mul(0);
   std::int64_t step = 1;
-  for (std::size_t i = pieces.size(); i-- > 0;) {
-    at::Tensor here = where.remainder(read[i]).add(pieces[i].first);
+  for (std::size_t i = slabs.size(); i-- > 0;) {
+    at::Tensor here = where.remainder(read[i]).add(slabs[i].first_input);
     const std::int64_t apart = windows[i].dilation;
-    if (pieces[i].before > 0)
+    if (slabs[i].before > 0)
       here = here.add(here.neg().clamp_min(0).add(apart - 1).div(apart, "floor").mul(apart));
     global = global.add(here.mul(step));
     where = where.div(read[i], "floor");
@@ -77,24 +78,17 @@ at::Tensor global_indices_of(at::Tensor where, const std::vector<Window>& window
   return global;
 }
 
-std::vector<std::int64_t> space_dims(std::size_t count) {
-  std::vector<std::int64_t> dims;
-  for (std::size_t i = 0; i < count; ++i) dims.push_back(static_cast<std::int64_t>(i) + 2);
-  return dims;
-}
-
 LocalFunction max_pool(const std::string& whose, const Space& X, const Space& Y, const PoolWindows& by,
                        bool indices) {
-  const detail::PoolForm form = detail::pool_form(whose, X, by);
-  const Space range = detail::with_outputs(whose, X, Y, form.outputs);
-  const std::vector<std::int64_t> whole(X.shape().begin() + 2, X.shape().end());
-  const auto f = [windows = form.windows, dims = space_dims(form.windows.size()), whole, indices](
-                     const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
-    const at::Tensor read = detail::padded_inputs(x, pieces, dims, kNone);
+  const detail::PoolGeometry geometry = detail::pool_geometry(whose, X, by);
+  const Space range = detail::bound(whose, X, Y, geometry.outputs);
+  const auto f = [windows = geometry.windows, whole = detail::spatial_extents(X), indices](
+                     const at::Tensor& x, const std::vector<detail::Slab>& slabs) {
+    const at::Tensor read = detail::padded_inputs(x, slabs, kNone);
     if (!indices) return window_maxima(read.device(), windows, read);
-    return global_indices_of(pooled(windows, read).indices, windows, pieces, read.sizes().slice(2), whole);
+    return global_indices_of(pooled(windows, read).indices, windows, slabs, read.sizes().slice(2), whole);
   };
-  return detail::windowed_function(whose, X, range, form.dims, f,
+  return detail::windowed_function(whose, X, range, geometry.dims, f,
                                    indices ? std::optional(at::kLong) : std::nullopt);
 }
 
@@ -104,7 +98,7 @@ MaxPool::MaxPool(OwnerAndName place, const Space& X, const Space& Y, const PoolW
     : Layer(std::move(place)), windows_(windows) {
   const std::string whose = concat("MaxPool ", path());
   set_domain(X);
-  set_range(detail::with_outputs(whose, X, Y, detail::pool_form(whose, X, windows).outputs));
+  set_range(detail::bound(whose, X, Y, detail::pool_geometry(whose, X, windows).outputs));
   if (X.concrete() && range()->concrete()) max_pool(whose, X, *range(), windows, false);
 }
 

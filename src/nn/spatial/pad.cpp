@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/spatial/pad.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/nn/spatial/conv_form.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/conv_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/spatial/windowed_function.h"
 
 namespace riesz {
@@ -18,21 +20,15 @@ struct Margins {
 
 /// The windows of one element that give x with its padding.
 std::vector<Window> pad_windows(const std::string& whose, const Space& X, const Margins& by) {
-  RIESZ_CHECK(X.dims() >= 3 && X.dims() <= 5, whose, ": x lies in ", to_string(X),
-              "; it has a batch, channels and 1 to 3 dims of space");
+  detail::check_spatial(whose, X);
   const auto dims = static_cast<std::size_t>(X.dims() - 2);
   const auto before = detail::for_each_dim(whose, "before", by.before, dims),
              after = detail::for_each_dim(whose, "after", by.after, dims);
   std::vector<Window> windows;
   for (std::size_t i = 0; i < dims; ++i) {
-    const std::int64_t n = X.shape()[i + 2], more = std::max(before[i], after[i]);
     RIESZ_CHECK(before[i] >= 0 && after[i] >= 0, whose, ": ", before[i], " elements before and ", after[i],
-                " after dim ", i, " of space; they are 0 or more");
-    const bool fits =
-        n == Space::any || by.mode == PaddingMode::zeros ||
-        (by.mode == PaddingMode::replicate ? n > 0 : more <= n - (by.mode == PaddingMode::reflect));
-    RIESZ_CHECK(fits, whose, ": a padding of ", more, " by mode ", to_string(by.mode), ", but dim ", i,
-                " of space has ", n, " elements");
+                " after spatial dim ", i, "; they are 0 or more");
+    detail::check_padding(whose, by.mode, std::max(before[i], after[i]), X.shape()[i + 2], i);
     windows.push_back({1, 1, 1, before[i], after[i]});
   }
   return windows;
@@ -50,18 +46,16 @@ std::vector<std::int64_t> padded_extents(const Space& X, const std::vector<Windo
 LocalFunction padding(const std::string& whose, const Space& X, const Space& Y, const Margins& by,
                       double value) {
   const std::vector<Window> windows = pad_windows(whose, X, by);
-  const Space range = detail::with_outputs(whose, X, Y, padded_extents(X, windows));
+  const Space range = detail::bound(whose, X, Y, padded_extents(X, windows));
   std::vector<detail::WindowedDim> dims;
-  std::vector<std::int64_t> along;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     const int dim = static_cast<int>(i) + 2;
     dims.push_back({dim, dim, detail::reading_of(windows[i], X.shape()[i + 2], by.mode)});
-    along.push_back(dim);
   }
-  return detail::windowed_function(
-      whose, X, range, dims, [along, value](const at::Tensor& x, const std::vector<detail::Piece>& all) {
-        return detail::padded_inputs(x, all, along, value);
-      });
+  return detail::windowed_function(whose, X, range, dims,
+                                   [value](const at::Tensor& x, const std::vector<detail::Slab>& all) {
+                                     return detail::padded_inputs(x, all, value);
+                                   });
 }
 
 }  // namespace
@@ -71,8 +65,7 @@ Pad::Pad(OwnerAndName place, const Space& X, const Space& Y, const std::vector<s
     : Layer(std::move(place)), before_(before), after_(after), mode_(mode), value_(value) {
   const std::string whose = concat("Pad ", path());
   set_domain(X);
-  set_range(
-      detail::with_outputs(whose, X, Y, padded_extents(X, pad_windows(whose, X, {before, after, mode}))));
+  set_range(detail::bound(whose, X, Y, padded_extents(X, pad_windows(whose, X, {before, after, mode}))));
   if (X.concrete() && range()->concrete()) padding(whose, X, *range(), {before, after, mode}, value);
 }
 

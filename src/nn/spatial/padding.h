@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +19,12 @@ enum class PaddingMode {
 /// "zeros", "circular", "reflect", "replicate".
 std::string to_string(PaddingMode mode);
 
-/// Padding of the dims of space: as much before as after each, or `same`.
+/// Padding of the spatial dims: as much before as after each, or `same`.
 struct Padding {
   std::vector<std::int64_t> each = {0};  ///< one number for all dims, or one for each
-  bool same = false;  ///< as many outputs as inputs, with a stride of 1; an even kernel has one more after
+  /// As many outputs as inputs; the stride must be 1. The total is dilation·(kernel − 1). Where that is odd,
+  /// one more goes after than before.
+  bool same = false;
   PaddingMode mode = PaddingMode::zeros;
 
   bool operator==(const Padding&) const = default;

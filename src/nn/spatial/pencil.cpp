@@ -40,11 +40,11 @@ std::int64_t workers_of(const Space& S, const std::vector<int>& dims) {
   return workers;
 }
 
-/// The dim with most units a worker, of the first `hosts` and not among `but`; it has `least`.
-std::optional<int> host(const Space& S, const std::vector<int>& but, int hosts, std::int64_t least) {
+/// The dim with most units per worker, of the first `candidates` and not among `but`; it has `least`.
+std::optional<int> best_dim(const Space& S, const std::vector<int>& but, int candidates, std::int64_t least) {
   std::optional<int> best;
   std::int64_t most = 0, among = 1;
-  for (int dim = 0; dim < hosts; ++dim) {
+  for (int dim = 0; dim < candidates; ++dim) {
     const auto& shards = S.shards(dim);
     const bool overlaps =
         std::any_of(shards.begin(), shards.end(), [](const Shard& s) { return s.overlaps(); });
@@ -66,7 +66,6 @@ Space with_axes_on(const Space& S, const std::vector<int>& dims, std::optional<i
     shards[static_cast<std::size_t>(dim)].clear();
   }
   if (!to) return laid_out(S, S.shape(), shards);
-  std::sort(axes.begin(), axes.end());
   for (const int axis : axes) shards[static_cast<std::size_t>(*to)].push_back({axis, std::nullopt});
   return laid_out(S, S.shape(), shards);
 }
@@ -82,12 +81,13 @@ Space reshaped_like(const Space& S, const std::vector<std::int64_t>& shape) {
   return laid_out(S, shape, shards_of(S));
 }
 
-Space with_whole(const Space& S, const std::vector<int>& dims, int first, int hosts) {
+Space with_whole(const Space& S, const std::vector<int>& dims, int first, int candidates) {
   std::vector<int> sharded;
   std::copy_if(dims.begin(), dims.end(), std::back_inserter(sharded),
                [&](int dim) { return !is_whole(S, dim); });
-  if (const auto all = host(S, dims, hosts, workers_of(S, sharded))) return with_axes_on(S, sharded, all);
-  return with_axes_on(S, {first}, host(S, {first}, hosts, 1));
+  if (const auto all = best_dim(S, dims, candidates, workers_of(S, sharded)))
+    return with_axes_on(S, sharded, all);
+  return with_axes_on(S, {first}, best_dim(S, {first}, candidates, 1));
 }
 
 }  // namespace riesz::detail

@@ -12,13 +12,14 @@ namespace riesz::detail {
 /// True if each worker has all of this dim, in order.
 bool is_whole(const Space& S, int dim);
 
-/// S with other extents, and dims added at the end, whose dims lie as those of S. A split that is given stays
-/// where the extent does. A unit stays where it divides the extent.
+/// A space of this shape, whose dims are sharded by the same axes as those of S; further dims at the end are
+/// whole. Splits that are given are kept where the extent is unchanged, units where they divide it.
 Space reshaped_like(const Space& S, const std::vector<std::int64_t>& shape);
 
-/// S with some of `dims` whole. Their axes shard another of the first `hosts` dims instead, the one with the
-/// most elements for a worker. All of `dims` are whole if a dim outside of them has an element for each
-/// worker. Else `first`, one of them, is whole. Without another dim S is Replicated there.
-Space with_whole(const Space& S, const std::vector<int>& dims, int first, int hosts);
+/// S with dims made whole for a transform. If one of the first `candidates` dims that is not in `dims` has a
+/// unit for every worker, the axes of all `dims` shard it instead, and all `dims` become whole. Else `first`
+/// alone becomes whole: its axes move to the candidate with most units per worker. Without one, S is
+/// Replicated on them.
+Space with_whole(const Space& S, const std::vector<int>& dims, int first, int candidates);
 
 }  // namespace riesz::detail

@@ -7,18 +7,12 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "riesz/comm/on_device.h"
 #include "riesz/partition/intervals/segments.h"
 
-namespace riesz {
-
-std::string to_string(PaddingMode mode) {
-  constexpr const char* names[] = {"zeros", "circular", "reflect", "replicate"};
-  return names[static_cast<int>(mode)];
-}
-
-namespace detail {
+namespace riesz::detail {
 namespace {
 
 /// The input that stands at an index beyond the ends.
@@ -44,7 +38,7 @@ Intervals wrapped(const DimReading& reading, const Interval& reach) {
   return all;
 }
 
-Piece piece_of(const DimReading& reading, const Interval& outputs) {
+Slab slab_of(const DimReading& reading, const Interval& outputs) {
   const Interval reach = reading.reach(outputs);
   if (reading.mode != PaddingMode::zeros)
     return {outputs, wrapped(reading, reach), 0, 0, reach.begin, outputs.begin};
@@ -57,11 +51,11 @@ Piece piece_of(const DimReading& reading, const Interval& outputs) {
           outputs.begin};
 }
 
-/// Cut so that each is inside one run or made of whole runs.
-Intervals in_runs(const Interval& outputs, std::int64_t run) {
-  if (run == 0) return {outputs};
-  const std::int64_t first = std::min(outputs.end, (outputs.begin + run - 1) / run * run);
-  const std::int64_t last = std::max(first, outputs.end / run * run);
+/// Cut so that each interval lies within one group or holds whole groups, of `n` outputs each.
+Intervals in_groups(const Interval& outputs, std::int64_t n) {
+  if (n == 0) return {outputs};
+  const std::int64_t first = std::min(outputs.end, (outputs.begin + n - 1) / n * n);
+  const std::int64_t last = std::max(first, outputs.end / n * n);
   return {{outputs.begin, first}, {first, last}, {last, outputs.end}};
 }
 
@@ -108,85 +102,86 @@ DimReading reading_of_groups(std::int64_t groups, std::int64_t inputs, std::int6
           PaddingMode::zeros, out};
 }
 
-std::vector<Piece> pieces_of(const DimReading& reading, const Intervals& outputs) {
-  std::vector<Piece> pieces;
+std::vector<Slab> slabs_of(const DimReading& reading, const Intervals& outputs) {
+  std::vector<Slab> slabs;
   for (const Interval& held : outputs) {
     if (held.size() == 0) continue;
-    for (const Interval& each : in_runs(held, reading.run))
-      if (each.size() > 0) pieces.push_back(piece_of(reading, each));
+    for (const Interval& each : in_groups(held, reading.group_outputs))
+      if (each.size() > 0) slabs.push_back(slab_of(reading, each));
   }
-  return pieces;
+  return slabs;
 }
 
 Intervals needs_of(const DimReading& reading, const Intervals& outputs) {
   Intervals all;
-  for (const Piece& part : pieces_of(reading, outputs))
-    all.insert(all.end(), part.inputs.begin(), part.inputs.end());
+  for (const Slab& slab : slabs_of(reading, outputs))
+    all.insert(all.end(), slab.inputs.begin(), slab.inputs.end());
   return united(all);
 }
 
-std::vector<Piece> local_pieces(const DimReading& reading, const Intervals& inputs,
-                                const Intervals& outputs) {
+std::vector<Slab> local_slabs(const DimReading& reading, const Intervals& inputs, const Intervals& outputs) {
   const Segments held = segments(inputs);
-  std::vector<Piece> pieces = pieces_of(reading, outputs);
+  std::vector<Slab> slabs = slabs_of(reading, outputs);
   std::int64_t at = 0;
-  for (Piece& part : pieces) {
-    part.inputs = local(part.inputs, held);
-    part.outputs = {at, at + part.outputs.size()};
-    at = part.outputs.end;
+  for (Slab& slab : slabs) {
+    slab.inputs = local(slab.inputs, held);
+    slab.outputs = {at, at + slab.outputs.size()};
+    at = slab.outputs.end;
   }
-  return pieces;
+  return slabs;
 }
 
-at::Tensor inputs_of(const Piece& part, const at::Tensor& x, std::int64_t dim) {
-  if (part.inputs.empty()) return x.narrow(dim, 0, 0);
-  if (part.inputs.size() == 1) return x.narrow(dim, part.inputs[0].begin, part.inputs[0].size());
-  return x.index_select(dim, positions(part.inputs, x));
+at::Tensor narrowed(const at::Tensor& x, std::int64_t dim, const Interval& to) {
+  return to == Interval{0, x.size(dim)} ? x : x.narrow(dim, to.begin, to.size());
 }
 
-at::Tensor put_back(const Piece& part, const at::Tensor& z, std::int64_t dim, std::int64_t size) {
-  if (part.inputs.size() == 1 && part.inputs[0] == Interval{0, size}) return z;
+at::Tensor inputs_of(const Slab& slab, const at::Tensor& x, std::int64_t dim) {
+  if (slab.inputs.empty()) return x.narrow(dim, 0, 0);
+  if (slab.inputs.size() == 1) return narrowed(x, dim, slab.inputs[0]);
+  return x.index_select(dim, positions(slab.inputs, x));
+}
+
+at::Tensor scatter_add(const Slab& slab, const at::Tensor& z, std::int64_t dim, std::int64_t size) {
+  if (slab.inputs.size() == 1 && slab.inputs[0] == Interval{0, size}) return z;
   std::vector<std::int64_t> shape = z.sizes().vec();
   shape[static_cast<std::size_t>(dim)] = size;
-  if (part.inputs.empty()) return at::zeros(shape, z.options());
-  if (part.inputs.size() > 1)
-    return at::zeros(shape, z.options()).index_add(dim, positions(part.inputs, z), z);
+  if (slab.inputs.empty()) return at::zeros(shape, z.options());
+  if (slab.inputs.size() > 1)
+    return at::zeros(shape, z.options()).index_add(dim, positions(slab.inputs, z), z);
   std::vector<std::int64_t> pad(static_cast<std::size_t>(2 * (z.dim() - dim)), 0);
-  pad[pad.size() - 2] = part.inputs[0].begin;
-  pad[pad.size() - 1] = size - part.inputs[0].end;
+  pad[pad.size() - 2] = slab.inputs[0].begin;
+  pad[pad.size() - 1] = size - slab.inputs[0].end;
   return at::constant_pad_nd(z, pad);
 }
 
-void each_of_pieces(const std::vector<std::vector<Piece>>& pieces,
-                    const std::function<void(const std::vector<Piece>&)>& f) {
-  std::vector<Piece> chosen;
-  const std::function<void()> rest = [&] {
-    if (chosen.size() == pieces.size()) return f(chosen);
-    for (const Piece& part : pieces[chosen.size()]) {
-      chosen.push_back(part);
-      rest();
-      chosen.pop_back();
+std::vector<std::vector<Slab>> combinations_of(const std::vector<std::vector<Slab>>& slabs) {
+  std::vector<std::vector<Slab>> all{{}};
+  for (const std::vector<Slab>& of_dim : slabs) {
+    std::vector<std::vector<Slab>> longer;
+    for (const std::vector<Slab>& chosen : all) {
+      for (const Slab& slab : of_dim) {
+        longer.push_back(chosen);
+        longer.back().push_back(slab);
+      }
     }
-  };
-  rest();
+    all = std::move(longer);
+  }
+  return all;
 }
 
-at::Tensor over_pieces(const std::vector<std::vector<Piece>>& pieces, const std::vector<std::int64_t>& dims,
-                       const std::function<at::Tensor(const std::vector<Piece>&)>& f) {
-  std::vector<Piece> chosen;
-  const std::function<at::Tensor()> rest = [&]() -> at::Tensor {
-    const std::size_t level = chosen.size();
-    if (level == pieces.size()) return f(chosen);
-    std::vector<at::Tensor> results;
-    for (const Piece& piece : pieces[level]) {
-      chosen.push_back(piece);
-      results.push_back(rest());
-      chosen.pop_back();
-    }
-    return results.size() == 1 ? results[0] : at::cat(results, dims[level]);
-  };
-  return rest();
+at::Tensor over_slabs(const std::vector<std::vector<Slab>>& slabs, const std::vector<std::int64_t>& dims,
+                      const std::function<at::Tensor(const std::vector<Slab>&)>& f) {
+  std::vector<at::Tensor> parts;
+  for (const std::vector<Slab>& chosen : combinations_of(slabs)) parts.push_back(f(chosen));
+  for (std::size_t level = slabs.size(); level-- > 0;) {
+    const std::size_t each = slabs[level].size();
+    if (each == 1) continue;
+    std::vector<at::Tensor> joined;
+    for (std::size_t i = 0; i < parts.size(); i += each)
+      joined.push_back(at::cat(at::ArrayRef<at::Tensor>(parts).slice(i, each), dims[level]));
+    parts = std::move(joined);
+  }
+  return parts.front();
 }
 
-}  // namespace detail
-}  // namespace riesz
+}  // namespace riesz::detail

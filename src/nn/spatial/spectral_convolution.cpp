@@ -10,7 +10,8 @@
 #include "riesz/comm/on_device.h"
 #include "riesz/nn/contraction/contraction.h"
 #include "riesz/nn/spatial/conv.h"
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/partition/space_dims.h"
 
 namespace riesz {
@@ -25,20 +26,19 @@ namespace {
 using Extents = std::vector<std::int64_t>;
 
 Extents frequencies_of_modes(const std::string& whose, const Space& X, const Space& Y, const Extents& modes) {
-  RIESZ_CHECK(X.dims() >= 3 && X.dims() <= 5 && X.shape()[1] != Space::any && Y.dims() == X.dims() &&
-                  Y.shape()[1] != Space::any,
-              whose, " from ", to_string(X), " to ", to_string(Y),
-              "; both have a batch, channels of a known extent, and 1 to 3 dims of space");
+  detail::check_known_channels(whose, X);
+  RIESZ_CHECK(Y.dims() == X.dims() && Y.shape()[1] != Space::any, whose, " from ", to_string(X), " to ",
+              to_string(Y), "; both have as many dims, and channels of a known extent");
   Extents all = detail::for_each_dim(whose, "modes", modes, static_cast<std::size_t>(X.dims() - 2));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    RIESZ_CHECK(all[i] >= 1, whose, ": ", all[i], " modes in dim ", i, " of space; there is at least 1");
+    RIESZ_CHECK(all[i] >= 1, whose, ": ", all[i], " modes in spatial dim ", i, "; there is at least 1");
     if (i + 1 < all.size()) all[i] *= 2;
   }
   return all;
 }
 
-/// S, whose dims from 2 on lie on the axes that shard the same dims of X, where they are free.
-Space by_space_of(const Space& X, Space S) {
+/// S, whose spatial dims are sharded by the axes that shard the same dims of X, where they are free.
+Space with_spatial_axes_of(const Space& X, Space S) {
   for (int dim = 2; dim < X.dims(); ++dim) {
     for (const Shard& shard : X.shards(dim)) {
       const std::string& axis = X.partition().axis(shard.axis).name;
@@ -50,30 +50,24 @@ Space by_space_of(const Space& X, Space S) {
 }
 
 Space weight_space(const Space& X, const Space& Y, const Extents& frequencies) {
-  const Space W = by_space_of(X, conv_weight_between("spectral", X, Y, frequencies));
+  const Space W = with_spatial_axes_of(X, conv_weight_between("spectral", X, Y, frequencies));
   return insert_dim(W, W.dims(), 2);
 }
 
-/// Batch and channels as in S, the kept frequencies as the space of X.
+/// Batch and channels as in S, the kept frequencies as the spatial dims of X.
 Space frequency_space(const Space& X, const Space& S, const Extents& frequencies) {
   Space Z = select_dims(S, {0, 1});
   for (const std::int64_t m : frequencies) Z = insert_dim(Z, Z.dims(), m);
-  Z = by_space_of(X, Z);
+  Z = with_spatial_axes_of(X, Z);
   return insert_dim(Z, Z.dims(), 2);
 }
 
-/// Y with every dim bound: a dim of space of any extent is that of x.
+/// Y with every dim bound: a spatial dim of any extent is that of x.
 Space bound_as(const Space& X, const Space& Y) {
   Extents shape = Y.shape();
   for (std::size_t dim = 0; dim < shape.size(); ++dim)
     if (shape[dim] == Space::any) shape[dim] = X.shape()[dim];
   return Y.with_shape(shape);
-}
-
-std::vector<int> space_of(const Space& X) {
-  std::vector<int> dims;
-  for (int dim = 2; dim < X.dims(); ++dim) dims.push_back(dim);
-  return dims;
 }
 
 /// j[z, p, r]: how part z of one number and part p of another are in part r of their product.
@@ -102,14 +96,14 @@ SpectralConvolution::Plan SpectralConvolution::planned(const Space& X) const {
     const bool last = i + 1 == frequencies_.size();
     const std::int64_t n = X.shape()[i + 2], most = last ? n / 2 + 1 : n / 2 * 2;
     RIESZ_CHECK(frequencies_[i] <= most, whose, ": ", last ? frequencies_[i] : frequencies_[i] / 2,
-                " modes in dim ", i, " of space, which has ", n, " elements in ", to_string(X),
+                " modes in spatial dim ", i, ", which has ", n, " elements in ", to_string(X),
                 ", and so at most ", last ? most : most / 2);
   }
   const Space Y = bound_as(X, *range());
   const Space Z = frequency_space(X, X, frequencies_), V = frequency_space(X, Y, frequencies_);
-  const Extents extents(Y.shape().begin() + 2, Y.shape().end());
-  return {X, rfft(X, space_of(X), {.extents = frequencies_, .range = Z}),
-          irfft(V, space_of(X), {.extents = extents, .range = Y})};
+  const Extents extents = detail::spatial_extents(Y);
+  return {X, rfft(X, detail::spatial_dims(X), {.extents = frequencies_, .range = Z}),
+          irfft(V, detail::spatial_dims(X), {.extents = extents, .range = Y})};
 }
 
 Vector SpectralConvolution::forward(const Vector& x) {

@@ -14,18 +14,19 @@
 
 namespace riesz {
 
-/// The spectral convolution of a Fourier neural operator (Li et al., 2010.08895), of 1 to 3 dims of space:
+/// The spectral convolution of a Fourier neural operator (Li et al., 2010.08895), over 1 to 3 spatial dims:
 ///
-///     y = F⁻¹ z        z[b, o, k] = Σ_c (F x)[b, c, k]·w[o, c, k]        for |k| below `modes`, else 0
+///     y = F⁻¹ z        z[b, o, k] = Σ_c (F x)[b, c, k]·w[o, c, k]        for kept k, else 0
 ///
-/// F is the real transform over the dims of space. x in X and y in Y, of (batch, channels, space), lie in any
-/// way. The batch and the dims of space may be of any extent. `modes` has one number for all dims of space,
-/// or one for each. The last dim keeps k = 0 … m − 1 of m modes, and another dim keeps −m … −1 too.
+/// F is the real transform over the spatial dims. With m modes the last dim keeps k = 0 … m − 1, and each
+/// other dim keeps k = −m … m − 1. `modes` has one number for all spatial dims, or one for each. x in X and y
+/// in Y, of (batch, channels, spatial dims), are sharded in any way. Batch and spatial extents may be
+/// `Space::any`.
 ///
 /// Parameter: weight of (channels out, channels in, kept frequencies, 2), real and imaginary parts. Its
-/// channels lie as a convolution's. Its frequencies lie on the axes that shard the same dims of x, as those
-/// of F x do. So on these axes neither the weight nor its gradient moves. First values: uniform from 0 to
-/// 1/(channels in · channels out), as Li's.
+/// channels are sharded as a convolution's. Its frequencies are sharded by the axes that shard the same dims
+/// of x, as those of F x are. So on these axes neither the weight nor its gradient moves. First values:
+/// uniform from 0 to 1/(channels in · channels out), as Li's.
 ///
 /// Cost: the traffic of the transforms and of the contraction over channels. A transform sends back kept
 /// frequencies alone.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
+#include "riesz/nn/spatial/upsample.h"
+
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
@@ -8,14 +10,14 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/on_device.h"
-#include "riesz/nn/spatial/resample.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 #include "riesz/nn/spatial/windowed_function.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz {
 namespace {
 
-/// One dim of space: m outputs sampled from n inputs.
+/// One spatial dim: m outputs sampled from n inputs.
 struct Sampled {
   std::int64_t n, m;
   Sampling by;
@@ -37,16 +39,16 @@ struct Sampled {
   }
 };
 
-/// Outputs of a piece along one dim, of what it reads.
-at::Tensor sampled(const Sampled& dim, const detail::Piece& piece, const at::Tensor& x, std::int64_t along) {
-  const std::int64_t m = piece.outputs.size();
+/// Outputs of a slab along one dim, of what it reads.
+at::Tensor sampled(const Sampled& dim, const detail::Slab& slab, const at::Tensor& x, std::int64_t along) {
+  const std::int64_t m = slab.outputs.size();
   const at::Tensor first = at::zeros({m}, at::kLong), second = at::zeros({m}, at::kLong),
                    weight = at::zeros({m}, at::kDouble);
   for (std::int64_t j = 0; j < m; ++j) {
-    const std::int64_t i = dim.first(piece.global + j);
-    first.mutable_data_ptr<std::int64_t>()[j] = i - piece.first;
-    second.mutable_data_ptr<std::int64_t>()[j] = std::min(i + 1, dim.n - 1) - piece.first;
-    if (dim.by != Sampling::nearest) weight.mutable_data_ptr<double>()[j] = dim.second(piece.global + j);
+    const std::int64_t i = dim.first(slab.first_output + j);
+    first.mutable_data_ptr<std::int64_t>()[j] = i - slab.first_input;
+    second.mutable_data_ptr<std::int64_t>()[j] = std::min(i + 1, dim.n - 1) - slab.first_input;
+    if (dim.by != Sampling::nearest) weight.mutable_data_ptr<double>()[j] = dim.second(slab.first_output + j);
   }
   const at::Tensor a = x.index_select(along, on_device(first, x.device()));
   if (dim.by == Sampling::nearest) return a;
@@ -57,23 +59,22 @@ at::Tensor sampled(const Sampled& dim, const detail::Piece& piece, const at::Ten
 }
 
 LocalFunction upsample(const std::string& whose, const Space& X, const Space& Y, Sampling by) {
-  const Space range =
-      detail::with_outputs(whose, X, Y, std::vector<std::int64_t>(Y.shape().begin() + 2, Y.shape().end()));
+  const Space range = detail::bound(whose, X, Y, detail::spatial_extents(Y));
   std::vector<Sampled> each;
   std::vector<detail::WindowedDim> dims;
   for (int dim = 2; dim < X.dims(); ++dim) {
     const auto at = static_cast<std::size_t>(dim);
     const Sampled one{X.shape()[at], range.shape()[at], by};
-    RIESZ_CHECK(one.n > 0 && one.m > 0, whose, ": ", one.m, " outputs of ", one.n, " inputs in dim ", dim - 2,
-                " of space");
+    RIESZ_CHECK(one.n > 0 && one.m > 0, whose, ": ", one.m, " outputs of ", one.n, " inputs in spatial dim ",
+                dim - 2);
     each.push_back(one);
     dims.push_back({dim, dim, {one.n, one.m, [one](const Interval& some) { return one.reach(some); }}});
   }
-  const auto f = [each, by](const at::Tensor& x, const std::vector<detail::Piece>& pieces) {
+  const auto f = [each, by](const at::Tensor& x, const std::vector<detail::Slab>& slabs) {
     at::Tensor y = by == Sampling::nearest ? x : detail::to_accumulation_type(x);
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
+    for (std::size_t i = 0; i < slabs.size(); ++i) {
       const std::int64_t dim = static_cast<std::int64_t>(i) + 2;
-      y = sampled(each[i], pieces[i], detail::inputs_of(pieces[i], y, dim), dim);
+      y = sampled(each[i], slabs[i], detail::inputs_of(slabs[i], y, dim), dim);
     }
     return y.to(x.scalar_type());
   };
@@ -85,12 +86,10 @@ LocalFunction upsample(const std::string& whose, const Space& X, const Space& Y,
 Upsample::Upsample(OwnerAndName place, const Space& X, const Space& Y, Sampling sampling)
     : Layer(std::move(place)), sampling_(sampling) {
   const std::string whose = concat("Upsample ", path());
-  for (int dim = 2; dim < Y.dims(); ++dim)
-    RIESZ_CHECK(Y.shape()[static_cast<std::size_t>(dim)] != Space::any, whose, ": the result lies in ",
-                to_string(Y), "; its dims of space have a known extent (enlarged(X, factor))");
-  set_domain(X);
-  set_range(detail::with_outputs(
-      whose, X, Y, std::vector<std::int64_t>(Y.shape().begin() + std::min(2, Y.dims()), Y.shape().end())));
+  for (const std::int64_t n : detail::spatial_extents(Y))
+    RIESZ_CHECK(n != Space::any, whose, ": the result lies in ", to_string(Y),
+                "; its spatial dims have a known extent (resampled(X, factor))");
+  set_domain(X), set_range(detail::bound(whose, X, Y, detail::spatial_extents(Y)));
   if (X.concrete() && range()->concrete()) upsample(whose, X, *range(), sampling);
 }
 
@@ -104,7 +103,7 @@ std::string Upsample::describe() const {
   return concat("Upsample, ", names[static_cast<int>(sampling_)]);
 }
 
-Space enlarged(const Space& S, double factor) {
+Space resampled(const Space& S, double factor) {
   std::vector<std::int64_t> shape = S.shape();
   for (std::size_t dim = 2; dim < shape.size(); ++dim)
     if (shape[dim] != Space::any)

@@ -132,14 +132,14 @@ Space computing_x(const Space& X, const Space& as_outputs, const Space& outputs,
   return Z;
 }
 
-std::vector<std::vector<Piece>> pieces_here(const Space& Zx, const Space& Zy,
-                                            const std::vector<WindowedDim>& dims) {
-  std::vector<std::vector<Piece>> pieces;
-  if (!Zy.partition().active()) return pieces;
+std::vector<std::vector<Slab>> slabs_here(const Space& Zx, const Space& Zy,
+                                          const std::vector<WindowedDim>& dims) {
+  std::vector<std::vector<Slab>> slabs;
+  if (!Zy.partition().active()) return slabs;
   const std::vector<int> at = Zy.partition().coordinates(Zy.partition().rank());
   for (const WindowedDim& dim : dims)
-    pieces.push_back(local_pieces(dim.reading, Zx.held(dim.x, at), Zy.held(dim.y, at)));
-  return pieces;
+    slabs.push_back(local_slabs(dim.reading, Zx.held(dim.x, at), Zy.held(dim.y, at)));
+  return slabs;
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ WindowedPlan plan_windowed(const std::string& whose, const Indices& indices, con
   const Space Zx = computing_x(X, reads[0].range(), Zy, dims);
   // as the adjoint of the write, whose steps may come in another order than a read's
   const Operator read_y = adjoint(between(Zy, Y));
-  return {parallel, between(X, Zx), reads[1], read_y, dims, pieces_here(Zx, Zy, dims)};
+  return {parallel, between(X, Zx), reads[1], read_y, dims, slabs_here(Zx, Zy, dims)};
 }
 
 }  // namespace riesz::detail

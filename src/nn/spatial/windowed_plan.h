@@ -19,17 +19,16 @@ struct WindowedDim {
   DimReading reading;
 };
 
-/// How the operands of a windowed form are brought to where it is computed: as those of a contraction, with
-/// one difference. Where the parallel index is that of a windowed dim, x is read with a halo, as a worker's
-/// outputs need it.
+/// Where x, w and y are computed, as a contraction plans it. But along windowed dims a worker reads x with a
+/// halo, as its outputs need it.
 struct WindowedPlan {
   Parallel parallel;
   Operator read_x;
   Operator read_w;
   Operator read_y;  ///< of ȳ; the value is written by its adjoint
   std::vector<WindowedDim> dims;
-  /// This worker's pieces of each of these dims, by local indices; none outside the partition.
-  std::vector<std::vector<Piece>> pieces;
+  /// This worker's slabs of each of these dims, by local indices; none outside the partition.
+  std::vector<std::vector<Slab>> slabs;
 
   const Space& x() const { return read_x.range(); }
   const Space& w() const { return read_w.range(); }
@@ -38,11 +37,12 @@ struct WindowedPlan {
   Operator write() const { return adjoint(read_y); }
 };
 
-/// Plans the form on these spaces, which have extents. `indices` has a letter for each dim. A windowed
-/// dim of x has the letter of its dim of y. The letter '-' is a dim of w that no axis computes apart, such as
-/// a kernel's. The rule for the parallel index is the contraction's, with one exception. A second axis on a
-/// windowed dim has none, so its workers compute the same. A W of no dims stands for a form without weights.
-/// @throws Error on behalf of `whose` where extents or units disagree.
+/// Plans a windowed function of x and w on these spaces, which have extents. `indices` has a letter for each
+/// dim. A windowed dim of x has the letter of its dim of y. '-' marks a dim of w with no parallel index, such
+/// as the kernel's. The rule for the parallel index is the contraction's, with one exception: a second axis
+/// on a windowed dim has none, so its workers compute the same. A W of no dims stands for a function without
+/// weights.
+/// @throws Error beginning with `whose` where extents disagree, or a windowed dim has units other than 1.
 WindowedPlan plan_windowed(const std::string& whose, const Indices& indices, const Space& X, const Space& W,
                            const Space& Y, const std::vector<WindowedDim>& dims);
 

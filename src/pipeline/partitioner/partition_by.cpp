@@ -41,7 +41,7 @@ const std::map<std::string, Partitioner>& partitioners() {
 }
 
 void add_paths(const CostTree& tree, std::vector<std::string>& paths) {
-  paths.push_back(tree.path);
+  if (!tree.path.empty()) paths.push_back(tree.path);
   for (const CostTree& child : tree.children) add_paths(child, paths);
 }
 
@@ -74,10 +74,10 @@ StagePlan by_names(const CostTree& tree, const std::vector<std::pair<std::string
       if (!name_matches(pattern, path)) continue;
       any = true;
       const auto& said = of.emplace(path, std::pair(pattern, stage)).first->second;
-      RIESZ_CHECK(said.second == stage, "The patterns '", said.first, "' and '", pattern, "' both mean ",
+      RIESZ_CHECK(said.second == stage, "the patterns \"", said.first, "\" and \"", pattern, "\" both mean ",
                   path, ", which would be in stages ", said.second, " and ", stage);
     }
-    RIESZ_CHECK(any, "The pattern '", pattern, "' of stage ", stage, " means no module; there are ",
+    RIESZ_CHECK(any, "the pattern \"", pattern, "\" of stage ", stage, " means no module; there are ",
                 shortened(paths));
   }
   ModuleStages placement;

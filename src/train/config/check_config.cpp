@@ -81,7 +81,7 @@ void check_model(const Config& config) {
               " takes the place of the classifier of model.from, and model.from names no model; remove it");
   RIESZ_CHECK(!model.upcycle || !model.from.empty(), value_and_origin(config, "model.upcycle"),
               " gives experts to the model of model.from, and model.from names none; remove it");
-  if (!model.from.empty()) return;  // its config.json has been read
+  if (!model.from.empty() && !has_space(model)) return;  // its config.json has been read
   if (model.kind == "resnet") return check_resnet(config);
   if (model.kind == "unet") return check_unet(config);
   if (model.kind == "fno") return check_fno(config);
@@ -177,13 +177,28 @@ void check_optimizer(const Config& config) {
       "set optimizer.clip to 0");
 }
 
+void check_offload(const Config& config) {
+  const auto& offload = config.offload;
+  if (offload.state == "device") return;
+  const std::string& kind = config.optimizer.kind;
+  RIESZ_CHECK(!offload.path.empty(), value_and_origin(config, "offload.state"),
+              " needs offload.path, a folder on a disk of each host");
+  RIESZ_CHECK(config.device == "cpu", value_and_origin(config, "offload.state"),
+              " is for training on the CPU, and here is ", value_and_origin(config, "device"),
+              "; leave out offload.state");
+  RIESZ_CHECK(kind == "adamw" || kind == "adam" || kind == "sgd", value_and_origin(config, "optimizer.kind"),
+              " looks at whole parameters in a step, and with ", value_and_origin(config, "offload.state"),
+              " a few elements are in memory at a time; set optimizer.kind to \"adamw\", \"adam\" or "
+              "\"sgd\", or leave out offload.state");
+}
+
 void check_data(const Config& config) {
   const auto& data = config.data;
   const auto& train = config.train;
   const std::int64_t context = config.model.context;
   RIESZ_CHECK(train.micro_batches <= train.batch, value_and_origin(config, "train.micro_batches"),
-              " is more than there are sequences: ", value_and_origin(config, "train.batch"),
-              "; a micro-batch has at least one");
+              " is more than there are ", row_names(config.model), ": ",
+              value_and_origin(config, "train.batch"), "; a micro-batch has at least one");
   RIESZ_CHECK(data.task != "adder" || context >= 3 * data.digits, value_and_origin(config, "model.context"),
               " is too short for sums with ", value_and_origin(config, "data.digits"), ": ", 3 * data.digits,
               " tokens");
@@ -206,12 +221,17 @@ bool has_experts(const Config::Model& model) {
 
 void check_config(const Config& config, int ranks) {
   check_experts(config);
+  RIESZ_CHECK(config.layout.panels == 1 || !config.layout.keep_gathered,
+              value_and_origin(config, "layout.keep_gathered"),
+              " keeps until backward what layers gathered, and ", value_and_origin(config, "layout.panels"),
+              " gathers panels and lets them go; set layout.panels to 1, or layout.keep_gathered to false");
   check_space(config);
   check_workers(config, ranks);
   check_pipeline(config);
   check_model(config);
   check_schedule(config);
   check_optimizer(config);
+  check_offload(config);
   check_data(config);
   profile_window(config);  // says what is wrong with it
   RIESZ_CHECK(!config.train.nvtx || config.train.profile.empty(), value_and_origin(config, "train.profile"),

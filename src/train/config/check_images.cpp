@@ -3,10 +3,15 @@
 #include "riesz/train/config/check_images.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include "riesz/comm/error.h"
+#include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
+#include "riesz/train/data/field_files.h"
 #include "riesz/train/data/image_task.h"
 
 namespace riesz {
@@ -15,18 +20,25 @@ namespace {
 
 constexpr std::int64_t kMostBlocks = 10000, kMostChannels = 1 << 20;
 
-/// The task from which a kind learns; "" of one that reads tokens.
-std::string task_of(const std::string& kind) {
-  if (kind == "unet") return "cells";
-  if (kind == "fno") return "darcy";
-  return kind == "vit" || kind == "resnet" ? "images" : "";
+/// The tasks from which a kind learns; none of one that reads tokens.
+std::vector<std::string> tasks_of(const std::string& kind) {
+  if (kind == "unet") return {"cells", "masks"};
+  if (kind == "fno") return {"darcy", "fields"};
+  return kind == "vit" || kind == "resnet" ? std::vector<std::string>{"images"} : std::vector<std::string>{};
 }
 
 /// The kinds of models that learn from a task; "" of a task of tokens.
 std::string kinds_of(const std::string& task) {
   if (task == "images") return "\"vit\" or \"resnet\"";
-  if (task == "cells") return "\"unet\"";
-  return task == "darcy" ? "\"fno\"" : "";
+  if (task == "cells" || task == "masks") return "\"unet\"";
+  return task == "darcy" || task == "fields" ? "\"fno\"" : "";
+}
+
+/// Such as "cells" or "masks", in quotes.
+std::string any_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += concat(text.empty() ? "" : " or ", '"', name, '"');
+  return text;
 }
 
 void check_image_keys(const Config& config) {
@@ -34,9 +46,10 @@ void check_image_keys(const Config& config) {
   RIESZ_CHECK(!data.images.empty(), "data.images names no folder to learn from; add data.images=FOLDER");
   RIESZ_CHECK(model.kind != "vit" || model.image % model.patch == 0, value_and_origin(config, "model.image"),
               " is no multiple of ", value_and_origin(config, "model.patch"), ": patches tile an image");
-  RIESZ_CHECK(model.channels != 2, value_and_origin(config, "model.channels"), ": images have 1 or 3");
+  RIESZ_CHECK(model.channels == 1 || model.channels == 3, value_and_origin(config, "model.channels"),
+              ": images have 1 or 3");
   RIESZ_CHECK(data.resize == 0 || data.resize >= model.image, value_and_origin(config, "data.resize"),
-              " is less than ", value_and_origin(config, "model.image"), ", which is cut out of it");
+              " is less than ", value_and_origin(config, "model.image"), ", the size of the center crop");
   RIESZ_CHECK(data.shift < model.image, value_and_origin(config, "data.shift"), " moves an image out of its ",
               value_and_origin(config, "model.image"));
   numbers_of_channels(config, "data.mean", data.mean);
@@ -44,9 +57,38 @@ void check_image_keys(const Config& config) {
     RIESZ_CHECK(deviation > 0, value_and_origin(config, "data.deviation"), "; it must be above 0");
 }
 
+/// Rows and columns at which the deepest batch norm of a ResNet or a U-Net sees an image.
+std::int64_t least_size(const Config::Model& model) {
+  if (model.kind == "unet") return model.image >> (model.levels - 1);
+  // The first convolution halves it, a pooling does, and so do all stages but the first, or all.
+  const std::int64_t halvings = 1 + std::ssize(model.depths) + (model.halves_first ? 1 : 0);
+  std::int64_t size = model.image;
+  for (std::int64_t i = 0; i < halvings; ++i) size = (size + 1) / 2;
+  return size;
+}
+
+/// A single element has no variance.
+void check_moments(const Config& config) {
+  const std::int64_t parts = micro_batches_of(config);
+  if (!has_batch_norms(config.model) || least_size(config.model) > 1 || config.train.batch / parts > 1)
+    return;
+  throw_error(concat(value_and_origin(config, "model.kind"), " has batch norms, and with ",
+                     value_and_origin(config, "model.image"), ", ", value_and_origin(config, "train.batch"),
+                     " and ", parts, parts == 1 ? " micro-batch" : " micro-batches",
+                     " the deepest one sees a single image of one pixel, which has no variance; set "
+                     "train.batch to ",
+                     2 * parts, " or more, ",
+                     parts > 1 ? "train.micro_batches (the number of micro-batches) lower, " : "",
+                     "or model.image higher"));
+}
+
 }  // namespace
 
-bool sees_images(const Config::Model& model) { return !task_of(model.kind).empty(); }
+bool sees_images(const Config::Model& model) { return !tasks_of(model.kind).empty(); }
+
+std::string row_names(const Config::Model& model) {
+  return !sees_images(model) ? "sequences" : model.kind == "fno" ? "fields" : "images";
+}
 
 bool has_space(const Config::Model& model) { return sees_images(model) && model.kind != "vit"; }
 
@@ -54,14 +96,24 @@ bool has_batch_norms(const Config::Model& model) { return model.kind == "resnet"
 
 void check_images(const Config& config) {
   const auto& [model, data] = std::tie(config.model, config.data);
-  const std::string wanted = task_of(model.kind), kinds = kinds_of(data.task);
+  const std::vector<std::string> wanted = tasks_of(model.kind);
+  const std::string kinds = kinds_of(data.task);
+  const bool fits = std::find(wanted.begin(), wanted.end(), data.task) != wanted.end();
   RIESZ_CHECK(
-      wanted.empty() ? kinds.empty() : data.task == wanted, value_and_origin(config, "data.task"),
-      " does not go with ", value_and_origin(config, "model.kind"),
-      wanted.empty() ? concat(": set model.kind to ", kinds) : concat(": set data.task to \"", wanted, "\""));
+      wanted.empty() ? kinds.empty() : fits, value_and_origin(config, "data.task"), " does not go with ",
+      value_and_origin(config, "model.kind"),
+      wanted.empty() ? concat(": set model.kind to ", kinds) : concat(": set data.task to ", any_of(wanted)));
   if (data.task == "images") check_image_keys(config);
-  RIESZ_CHECK(data.task != "cells" || model.channels == 1, value_and_origin(config, "model.channels"),
-              ": images of cells are grey; set it to 1");
+  RIESZ_CHECK((data.task != "cells" && data.task != "darcy") || model.channels == 1,
+              value_and_origin(config, "model.channels"), ": ",
+              data.task == "cells" ? "images of cells are grey" : "a coefficient of Darcy flow is one number",
+              "; set it to 1");
+  constexpr std::int64_t kLeastCells = 16;
+  RIESZ_CHECK(data.task != "cells" || model.image >= kLeastCells, value_and_origin(config, "model.image"),
+              ": images of cells have at least ", kLeastCells, " rows and columns; set it to ", kLeastCells,
+              " or more");
+  check_moments(config);
+  if (data.task == "masks" || data.task == "fields") open_field_files(config);  // says what is wrong
 }
 
 void check_space(const Config& config) {
@@ -112,8 +164,7 @@ void check_fno(const Config& config) {
   RIESZ_CHECK(model.layers <= kMostBlocks, value_and_origin(config, "model.layers"), "; there are at most ",
               kMostBlocks, " blocks");
   RIESZ_CHECK(config.precision == "fp32", value_and_origin(config, "precision"), ": ",
-              value_and_origin(config, "model.kind"),
-              " has Fourier transforms, which are not computed in half precision; set it to \"fp32\"");
+              value_and_origin(config, "model.kind"), " trains in fp32 only; set it to \"fp32\"");
 }
 
 void check_resnet(const Config& config) {

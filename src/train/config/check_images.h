@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include "riesz/train/config/config.h"
 
 namespace riesz {
@@ -17,5 +19,8 @@ void check_space(const Config& config);
 void check_resnet(const Config& config);
 void check_unet(const Config& config);
 void check_fno(const Config& config);
+
+/// What the rows of a batch are: "sequences", "images" or "fields".
+std::string row_names(const Config::Model& model);
 
 }  // namespace riesz

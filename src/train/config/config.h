@@ -104,6 +104,10 @@ struct Config {
     bool skip_damaged = false;
     std::int64_t count = 1000;
     std::int64_t seed = 1;
+    std::string inputs;
+    std::string targets;
+    std::int64_t labels = 2;
+    std::string normalise = "moments";
     double held_out = 0.1;
   } data;
 
@@ -119,6 +123,12 @@ struct Config {
     double clip = 1.0;
     std::int64_t freeze = 100;
   } optimizer;
+
+  struct Offload {
+    std::string state = "device";
+    std::string path;
+    std::int64_t depth = 2;
+  } offload;
 
   struct Schedule {
     std::string kind = "cosine";

@@ -22,7 +22,7 @@ std::vector<Key> model_keys() {
   const char* kind = "model.kind";
   const auto of_labels = [](Key key) { return only("model.kind", {"vit", "resnet"}, std::move(key)); };
   const auto of_images = [](Key key) {
-    return only("model.kind", {"vit", "resnet", "unet"}, std::move(key));
+    return only("model.kind", {"vit", "resnet", "unet", "fno"}, std::move(key));
   };
   const auto of_vit = [](Key key) { return only("model.kind", {"vit"}, std::move(key)); };
   const auto of_resnet = [](Key key) { return only("model.kind", {"resnet"}, std::move(key)); };
@@ -96,7 +96,9 @@ std::vector<Key> model_keys() {
                          "rows and columns of an image or a field; of a vit a multiple of the patch, of a "
                          "unet of 2 to the power of its levels but one")),
       of_vit(RIESZ_INTEGER(model.patch, 1, kNoLimit, "rows and columns of what becomes one token")),
-      of_images(RIESZ_INTEGER(model.channels, 1, 3, "1: images in grey; 3: in red, green and blue")),
+      of_images(RIESZ_INTEGER(model.channels, 1, 4096,
+                              "of images 1, in grey, or 3, in red, green and blue; of fields from files any "
+                              "number, to which an fno adds two of coordinates")),
       of_resnet(RIESZ_INTEGERS(model.depths, 1, "residual blocks of each stage")),
       of_resnet(RIESZ_INTEGERS(model.widths, 1, "channels that each stage gives")),
       of_resnet(RIESZ_INTEGER(model.stem, 1, kNoLimit, "channels of the first convolution")),
@@ -138,13 +140,15 @@ std::vector<Key> model_keys() {
 std::vector<Key> data_keys() {
   const auto of_images = [](Key key) { return only("data.task", {"images"}, std::move(key)); };
   const auto of_made = [](Key key) { return only("data.task", {"cells", "darcy"}, std::move(key)); };
+  const auto of_files = [](Key key) { return only("data.task", {"masks", "fields"}, std::move(key)); };
   return {
       choice(
           RIESZ_TEXT(
               data.task,
               "what is learnt: sums of two numbers, the next byte, the next token, what images show, which "
-              "pixels are of discs and which of ellipses, or solutions of Darcy flow"),
-          {"adder", "text", "tokens", "images", "cells", "darcy"}),
+              "pixels are of discs and which of ellipses, solutions of Darcy flow; or, from files, labels of "
+              "pixels, or fields"),
+          {"adder", "text", "tokens", "images", "cells", "darcy", "masks", "fields"}),
       only("data.task", {"adder"}, RIESZ_INTEGER(data.digits, 1, 3, "digits of each of the two numbers")),
       only("data.task", {"text"},
            path(RIESZ_TEXT(data.text, "a file of any bytes, or a folder, whose sources are read"))),
@@ -173,15 +177,14 @@ std::vector<Key> data_keys() {
                            "what is subtracted from pixels, which go from 0 to 1: a number, or one for each "
                            "channel, with commas")),
       of_images(RIESZ_TEXT(data.deviation, "what they are divided by then; likewise")),
-      of_images(
-          choice(RIESZ_TEXT(data.fit,
-                            "how an image that is not square becomes so: its middle is cut out, or it is "
-                            "stretched"),
-                 {"crop", "stretch"})),
+      of_images(choice(RIESZ_TEXT(data.fit,
+                                  "how an image that is not square becomes so: by a center crop, or it is "
+                                  "stretched"),
+                       {"crop", "stretch"})),
       of_images(
           RIESZ_INTEGER(data.resize, 0, kNoLimit,
-                        "pixels of the shorter side, or of both where it is stretched, before the middle "
-                        "is cut out; 0: model.image")),
+                        "pixels of the shorter side, or of both where it is stretched, before the center "
+                        "crop; 0: model.image")),
       of_images(choice(RIESZ_TEXT(data.interpolation, "how an image is resized"), {"bilinear", "bicubic"})),
       of_images(RIESZ_INTEGER(
           data.shift, 0, kNoLimit,
@@ -192,9 +195,23 @@ std::vector<Key> data_keys() {
                              "first ends the training")),
       of_made(RIESZ_INTEGER(data.count, 2, kNoLimit, "images or fields that are made")),
       of_made(RIESZ_INTEGER(data.seed, 0, kNoLimit, "decides what they are")),
-      RIESZ_NUMBER(
-          data.held_out, 0.0001, 0.9,
-          "part of the data that is kept out of training; not read where a folder of images says which"),
+      of_files(path(RIESZ_TEXT(data.inputs,
+                               "a file of what the model is given, FILE.npy or FILE.h5:DATASET, of (rows, "
+                               "height, width) or (rows, channels, height, width)"))),
+      of_files(path(RIESZ_TEXT(data.targets,
+                               "a file of what it is to find: of masks the labels of pixels, integers of "
+                               "(rows, height, width); else fields, in the form of data.inputs"))),
+      only("data.task", {"masks"},
+           RIESZ_INTEGER(data.labels, 2, 65536, "labels of masks, which are numbers from 0 to one below it")),
+      of_files(
+          choice(RIESZ_TEXT(data.normalise,
+                            "how numbers are brought to about unit size: of each channel of the inputs the "
+                            "mean and the deviation over the training rows become 0 and 1, and target "
+                            "fields are divided by their root mean square; or they are as in the files"),
+                 {"moments", "none"})),
+      RIESZ_NUMBER(data.held_out, 0.0001, 0.9,
+                   "part of the data that is kept out of training, of files the first rows; not read where a "
+                   "folder of images says which"),
   };
 }
 
@@ -240,6 +257,22 @@ std::vector<Key> optimizer_keys() {
                    "the greatest norm of all gradients together; 0 does not clip"),
       only(kind, {"one_bit_adam"},
            RIESZ_INTEGER(optimizer.freeze, 1, kNoLimit, "steps of AdamW before momentum goes as signs")),
+  };
+}
+
+std::vector<Key> offload_keys() {
+  const auto of_disk = [](Key key) { return only("offload.state", {"disk"}, std::move(key)); };
+  return {
+      choice(RIESZ_TEXT(offload.state,
+                        "where the optimizer's state lies: in memory, with the values that are trained, or "
+                        "on a disk, from which a step reads it page by page"),
+             {"device", "disk"}),
+      of_disk(path(RIESZ_TEXT(offload.path,
+                              "a folder on a disk of each host; the files there have no names, and vanish "
+                              "with the job"))),
+      of_disk(RIESZ_INTEGER(offload.depth, 1, 64,
+                            "pages of 4 MiB that are read ahead, and as many that are written behind, of "
+                            "each number that the optimizer keeps for an element")),
   };
 }
 
@@ -347,7 +380,7 @@ std::vector<Key> all_keys() {
   std::vector<Key> all;
   for (const auto& section :
        {general_keys(), detail::layout_keys(), detail::pipeline_keys(), model_keys(), data_keys(),
-        optimizer_keys(), schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
+        optimizer_keys(), offload_keys(), schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <sstream>
@@ -15,6 +14,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
+#include "riesz/train/config/layout_word.h"
 #include "riesz/train/config/schema.h"
 
 namespace riesz {
@@ -100,54 +100,54 @@ void set(Config& config, const std::string& origin, const Key& key, const toml::
       key.field);
 }
 
-/// The settings that a layout in one word stands for: "dp2.tp4" is layout.dp=2 and layout.tp=4. Its grammar:
-///
-///     layout = part { "." part }     part = axis extent     extent = count { "x" count }
-///     axis = "pp" | "dp" | "sp" | "tp" | "ep" | "space"
-///
-/// Each axis is there at most once, in any order, with a count of 1 or more; space with two of them.
-std::vector<std::pair<std::string, std::vector<std::int64_t>>> extents_of(const std::string& origin,
-                                                                          const std::string& text) {
-  const std::vector<std::string> axes{"pp", "dp", "ep", "space", "sp", "tp"};
-  const char* const rule =
-      "; it must be axes (pp, dp, ep, space, sp, tp) with their extents, such as dp2.tp4 or dp2.space2x2";
-  std::vector<std::pair<std::string, std::vector<std::int64_t>>> all;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, '.');) {
-    const std::size_t digits = std::min(part.find_first_of("0123456789"), part.size());
-    const std::string axis = part.substr(0, digits);
-    std::vector<std::int64_t> counts;
-    const char* const last = part.data() + part.size();
-    const char* at = part.data() + digits;
-    bool good = std::find(axes.begin(), axes.end(), axis) != axes.end();
-    for (bool more = good; more; at += more ? 1 : 0) {
-      const auto [end, error] = std::from_chars(at, last, counts.emplace_back());
-      good = good && error == std::errc() && counts.back() >= 1;
-      at = end;
-      more = good && at != last && *at == 'x';
-    }
-    good = good && at == last && counts.size() == (axis == "space" ? 2U : 1U);
-    RIESZ_CHECK(good, origin, ": layout is ", in_quotes(text), ", where ", in_quotes(part), " is no extent",
-                rule);
-    for (const auto& [name, n] : all)
-      RIESZ_CHECK(name != "layout." + axis, origin, ": layout is ", in_quotes(text), ", which names ", axis,
-                  " twice");
-    all.emplace_back("layout." + axis, counts);
-  }
-  RIESZ_CHECK(!all.empty() && !text.ends_with('.'), origin, ": layout is ", in_quotes(text), rule);
-  return all;
+/// As if nothing had set the key.
+void set_back(Config& config, const Key& key) {
+  Config defaults;
+  std::visit([&](auto field) { field(config) = field(defaults); }, key.field);
+  config.origins.erase(key.name);
 }
 
-/// `set_from`: where the keys are said to be set.
-void set_extents(Config& config, const std::string& origin, const std::string& set_from,
-                 const std::string& text) {
-  for (const auto& [name, counts] : extents_of(origin, text)) {
-    const Field& field = find_key(name)->field;
-    if (const auto* const list = std::get_if<std::vector<std::int64_t>& (*)(Config&)>(&field))
-      (*list)(config) = counts;
+/// Sets the whole layout: an axis that the word does not name has one worker. A file's keys that only its own
+/// stages or its own sharing of experts read go with these. `set_from`: where the keys are said to be set.
+void set_layout(Config& config, const std::string& origin, const std::string& set_from,
+                const std::string& text) {
+  const std::vector<AxisExtent> extents = extents_of(origin, text);
+  for (const std::string& axis : axes_of_layouts()) set_back(config, *find_key("layout." + axis));
+  for (const AxisExtent& extent : extents) {
+    const Key& key = *find_key("layout." + extent.axis);
+    if (const auto* const list = std::get_if<std::vector<std::int64_t>& (*)(Config&)>(&key.field))
+      (*list)(config) = extent.counts;
     else
-      std::get<std::int64_t& (*)(Config&)>(field)(config) = counts.front();
-    config.origins[name] = set_from;
+      std::get<std::int64_t& (*)(Config&)>(key.field)(config) = extent.counts.front();
+    config.origins[key.name] = set_from;
+  }
+  for (const Key& key : schema()) {
+    const auto of_layout = [&](const Readers& readers) {
+      return readers.key.starts_with("layout.") && !is_read(readers, config);
+    };
+    const auto origin_of = config.origins.find(key.name);
+    const bool of_file = origin_of != config.origins.end() && origin_of->second != kCommandLine;
+    if (of_file && std::any_of(key.readers.begin(), key.readers.end(), of_layout)) set_back(config, key);
+  }
+}
+
+/// The word layout=… is the whole layout, so what a word before it says of an axis must not be lost.
+void check_keeps(const std::vector<std::string>& words, std::size_t at, const Config& config) {
+  const std::string& word = words[at];
+  if (!word.starts_with("layout=")) return;
+  const std::vector<AxisExtent> extents =
+      extents_of(in_quotes(word) + " on " + kCommandLine, word.substr(word.find('=') + 1));
+  for (std::size_t i = 0; i < at; ++i) {
+    const std::string key = words[i].substr(0, words[i].find('='));
+    const auto is_of = [&](const std::string& axis) { return key == "layout." + axis; };
+    const bool axis = std::any_of(axes_of_layouts().begin(), axes_of_layouts().end(), is_of);
+    const bool named = std::any_of(extents.begin(), extents.end(),
+                                   [&](const AxisExtent& extent) { return is_of(extent.axis); });
+    if (!axis || named) continue;
+    RIESZ_CHECK(value_text(*find_key(key), config) == value_text(*find_key(key), Config()), in_quotes(word),
+                " on ", kCommandLine, " says the whole layout, and ", in_quotes(words[i]),
+                " before it is of an axis that it does not name; name all axes in it, or put ",
+                in_quotes(words[i]), " behind it");
   }
 }
 
@@ -165,7 +165,7 @@ void read_table(Config& config, const fs::path& file, const toml::table& table) 
   for (const auto& [section, content] : table) {
     const std::string name(section.str());
     if (name == "layout" && content.is_string()) {
-      set_extents(config, origin, origin, **content.as_string());
+      set_layout(config, origin, origin, **content.as_string());
       continue;
     }
     if (!content.is_table()) {
@@ -274,8 +274,9 @@ void read_word(Config& config, const std::string& word) {
               " is no setting; write key=value, such as train.steps=100");
   const std::string origin = in_quotes(word) + " on " + kCommandLine;
   const std::string value = word.substr(equals + 1);
-  if (word.substr(0, equals) == "layout") return set_extents(config, origin, kCommandLine, value);
+  if (word.substr(0, equals) == "layout") return set_layout(config, origin, kCommandLine, value);
   const Key& key = known(origin, word.substr(0, equals));
+  if (value.empty()) return set_back(config, key);
   const Key* further = further_setting(value);
   RIESZ_CHECK(further == nullptr, origin, " holds two settings, ", key.name, " and ", further->name,
               "; write them as two words");
@@ -283,12 +284,12 @@ void read_word(Config& config, const std::string& word) {
   config.origins[key.name] = kCommandLine;
 }
 
-/// What may be set in place of removing a key that only these read. The folder of model.from says what its
-/// model is, so model.kind cannot.
+/// What may be set in place of removing a key that only these read; "" where one of many values would do. The
+/// folder of model.from says what its model is, so model.kind cannot.
 std::string what_reads(const Readers& readers, const Config& config) {
   const std::string& kind = config.model.kind;
   if (config.model.from.empty() || readers.key != "model.kind")
-    return concat(", or set ", readers.key, "=", readers.values.front());
+    return readers.values.size() == 1 ? concat(", or set ", readers.key, "=", readers.values.front()) : "";
   const char* upcycled = kind == "llama" ? "mixtral" : kind == "gpt2" ? "gpt2_moe" : "";
   const bool helps = std::count(readers.values.begin(), readers.values.end(), upcycled) > 0;
   return helps ? ", or set model.upcycle=true, which gives the model of model.from experts" : "";
@@ -309,15 +310,20 @@ void check_is_read(const Key& key, const Config& config) {
   for (const Readers& readers : key.readers) {
     if (is_read(readers, config)) continue;
     const std::string& origin = config.origins.at(key.name);
-    throw_error(concat(key.name, " is set ", origin == kCommandLine ? "on " : "in ", origin,
-                       ", which is read only with ", readers_text(readers), ", but ", readers.key, " is ",
-                       value_text(*find_key(readers.key), config), "; remove it",
+    const bool by_word = origin == kCommandLine;
+    const std::string without = concat(" (the word ", key.name, "= on ", kCommandLine, " does)");
+    throw_error(concat(key.name, " is set ", by_word ? "on " : "in ", origin, ", which is read only with ",
+                       readers_text(readers), ", but ", readers.key, " is ",
+                       value_text(*find_key(readers.key), config), "; remove it", by_word ? "" : without,
                        what_reads(readers, config)));
   }
 }
 
 Config with_words(Config config, const std::vector<std::string>& words) {
-  for (const std::string& word : words) read_word(config, word);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    check_keeps(words, i, config);
+    read_word(config, words[i]);
+  }
   return config;
 }
 

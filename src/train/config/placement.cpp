@@ -13,6 +13,7 @@
 #include "riesz/nn/names.h"
 #include "riesz/pipeline/partitioner/partition_by.h"
 #include "riesz/pipeline/schedule/make_schedule.h"
+#include "riesz/train/config/check_images.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/schema.h"
 
@@ -51,8 +52,8 @@ void check_micro_batches(const Config& config) {
   const std::string said = config.train.micro_batches > 0
                                ? value_and_origin(config, "train.micro_batches")
                                : concat("train.micro_batches = ", m, " (twice layout.pp)");
-  RIESZ_CHECK(m <= config.train.batch, said,
-              " are more parts than there are sequences: ", value_and_origin(config, "train.batch"),
+  RIESZ_CHECK(m <= config.train.batch, said, " are more parts than there are ", row_names(config.model), ": ",
+              value_and_origin(config, "train.batch"),
               "; a micro-batch has at least one: set train.micro_batches to ", config.train.batch,
               " or less");
   RIESZ_CHECK(m <= kMost / stages(config), said, " for ", stages(config), " stages; a table has at most ",
@@ -143,7 +144,13 @@ bool measures_time(const Config& config) {
 
 StagePlan plan_stages(const Config& config, const CostTree& tree) {
   check_blocks(config, tree);
-  return partition_by(config.pipeline.partition, tree, stages(config), {.names = read_names(config)});
+  const PartitionerOptions options{.names = read_names(config)};
+  if (options.names.empty()) return partition_by(config.pipeline.partition, tree, stages(config), options);
+  try {
+    return partition_by(config.pipeline.partition, tree, stages(config), options);
+  } catch (const Error& error) {
+    throw Error(concat(error.what(), "; so says ", value_and_origin(config, "pipeline.names")));
+  }
 }
 
 Layout layout_of(const Config& config, const Partition& job, const ModuleStages& placement) {

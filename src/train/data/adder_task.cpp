@@ -11,6 +11,7 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/io/draws.h"
+#include "riesz/partition/agreement/alike.h"
 
 namespace riesz {
 namespace {
@@ -59,6 +60,10 @@ Batch AdderTask::batch(std::int64_t first, std::int64_t sequences) const {
 
 Batch AdderTask::held_out(std::int64_t begin, std::int64_t end) const {
   return batch_of({held_out_.begin() + begin, held_out_.begin() + end});
+}
+
+std::uint64_t AdderTask::digest() const {
+  return riesz::digest(concat("sums of ", adder_.digits(), ", ", held_out_.size(), " held out by ", seed_));
 }
 
 std::string AdderTask::describe() const {

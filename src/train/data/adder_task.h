@@ -22,7 +22,7 @@ class AdderTask final : public Task {
   std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
-  std::uint64_t digest() const override { return 0; }
+  std::uint64_t digest() const override;
   /// The share of exact answers, for trained and held-out sums apart, and a few sums as the model writes
   /// them.
   std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;

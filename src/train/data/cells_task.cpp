@@ -5,9 +5,10 @@
 #include <ATen/ops/argmax.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "riesz/comm/error.h"
+#include "riesz/partition/agreement/alike.h"
+#include "riesz/train/data/pixel_report.h"
 #include "riesz/train/report/field_picture.h"
 
 namespace riesz {
@@ -21,7 +22,10 @@ std::vector<std::int64_t> some_of(const std::vector<std::int64_t>& numbers, cons
 }  // namespace
 
 CellsTask::CellsTask(const Config& config)
-    : rows_(config), images_(config.model.image, static_cast<std::uint64_t>(config.data.seed)) {}
+    : rows_(config),
+      images_(config.model.image, static_cast<std::uint64_t>(config.data.seed)),
+      digest_(
+          riesz::digest(concat("cells by ", config.data.seed, " of ", images_.size(), ", ", rows_.text()))) {}
 
 DataUnit CellsTask::unit() const {
   return {.row = "image", .counted = "pixel", .each = images_.size() * images_.size()};
@@ -33,10 +37,10 @@ Batch CellsTask::batch_of(const std::vector<std::int64_t>& numbers) const {
   const auto pixels = [images = images_, numbers](const Box& box) {
     return images.pixels(some_of(numbers, box[0]), box[2], box[3]);
   };
-  const auto truth = [images = images_, numbers](const Box& box) {
-    return images.truth(some_of(numbers, box[0]), box[1], box[2]);
+  const auto label_maps = [images = images_, numbers](const Box& box) {
+    return images.label_maps(some_of(numbers, box[0]), box[1], box[2]);
   };
-  return {Rows({rows, 1, n, n}, at::kFloat, pixels), Rows({rows, n, n}, at::kLong, truth)};
+  return {Rows({rows, 1, n, n}, at::kFloat, pixels), Rows({rows, n, n}, at::kLong, label_maps)};
 }
 
 Batch CellsTask::batch(std::int64_t first, std::int64_t rows) const {
@@ -44,7 +48,7 @@ Batch CellsTask::batch(std::int64_t first, std::int64_t rows) const {
 }
 
 Batch CellsTask::held_out(std::int64_t begin, std::int64_t end) const {
-  return batch_of(MadeRows::of_held_out(begin, end));
+  return batch_of(RowNumbers::of_held_out(begin, end));
 }
 
 std::string CellsTask::describe() const {
@@ -53,16 +57,7 @@ std::string CellsTask::describe() const {
 }
 
 std::vector<std::string> CellsTask::report(const Predict&, const HeldOut& held_out) const {
-  const auto text = [](double overlap) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.4f", overlap);
-    return std::string(digits);
-  };
-  std::vector<std::string> lines{"held-out intersection over union, mean of labels: " +
-                                 text(held_out.overlap().value_or(0))};
-  for (std::size_t label = 0; label < held_out.overlaps.size(); ++label)
-    lines.push_back(concat("  ", CellImages::names[label], "  ", text(held_out.overlaps[label])));
-  return lines;
+  return overlap_lines(held_out, label_names());
 }
 
 at::Tensor CellsTask::picture(const Predict& model, std::int64_t rows) const {

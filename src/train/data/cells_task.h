@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "riesz/io/cells.h"
-#include "riesz/train/data/made_rows.h"
+#include "riesz/train/data/row_numbers.h"
 #include "riesz/train/data/task.h"
 
 namespace riesz {
@@ -15,7 +15,7 @@ namespace riesz {
 /// holds, and no others.
 class CellsTask final : public Task {
  public:
-  /// @throws Error as `CellImages` and `MadeRows`.
+  /// @throws Error as `CellImages` and `RowNumbers`.
   explicit CellsTask(const Config& config);
 
   std::int64_t vocabulary() const override { return CellImages::labels; }
@@ -28,7 +28,7 @@ class CellsTask final : public Task {
   std::int64_t held_out() const override { return rows_.held_out(); }
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
-  std::uint64_t digest() const override { return 0; }
+  std::uint64_t digest() const override { return digest_; }
   /// The overlap of each label.
   std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;
   /// Each row an image, its labels and those that the model gives.
@@ -37,8 +37,9 @@ class CellsTask final : public Task {
  private:
   Batch batch_of(const std::vector<std::int64_t>& numbers) const;
 
-  MadeRows rows_;
+  RowNumbers rows_;
   CellImages images_;
+  std::uint64_t digest_ = 0;
 };
 
 }  // namespace riesz

@@ -10,6 +10,7 @@
 #include "riesz/comm/error.h"
 #include "riesz/io/darcy_flow.h"
 #include "riesz/io/host_copy.h"
+#include "riesz/partition/agreement/alike.h"
 #include "riesz/train/report/field_picture.h"
 
 namespace riesz {
@@ -31,7 +32,10 @@ Rows rows_in(const at::Tensor& all, const std::vector<std::int64_t>& numbers) {
 
 }  // namespace
 
-DarcyTask::DarcyTask(const Config& config) : rows_(config) {
+DarcyTask::DarcyTask(const Config& config)
+    : rows_(config),
+      digest_(riesz::digest(
+          concat("Darcy flow by ", config.data.seed, " of ", config.model.image, ", ", rows_.text()))) {
   const std::int64_t n = config.model.image, count = config.data.count;
   const DarcyFlow flow(n, static_cast<std::uint64_t>(config.data.seed));
   const auto made = [&](std::int64_t channels, const auto& of_coefficients) {
@@ -46,7 +50,7 @@ DarcyTask::DarcyTask(const Config& config) : rows_(config) {
 }
 
 std::int64_t DarcyTask::bytes(const Config& config) {
-  constexpr std::int64_t kNumbers = 4;  // of a cell, in fp32
+  constexpr std::int64_t kNumbers = 4;  // of a grid point, in fp32
   return 4 * kNumbers * config.data.count * config.model.image * config.model.image;
 }
 
@@ -59,11 +63,12 @@ Batch DarcyTask::batch(std::int64_t first, std::int64_t rows) const {
 }
 
 Batch DarcyTask::held_out(std::int64_t begin, std::int64_t end) const {
-  return batch_of(MadeRows::of_held_out(begin, end));
+  return batch_of(RowNumbers::of_held_out(begin, end));
 }
 
 std::string DarcyTask::describe() const {
-  return concat("Darcy flow on ", targets_.size(-1), " x ", targets_.size(-1), " cells: ", rows_.text());
+  return concat("Darcy flow on ", targets_.size(-1), " x ", targets_.size(-1),
+                " grid points: ", rows_.text());
 }
 
 std::vector<std::string> DarcyTask::report(const Predict&, const HeldOut& held_out) const {

@@ -79,8 +79,8 @@ void choose_held_out(const Config& config, ImageLists& lists) {
               " out of training; at least one must be held out, and one trained on");
   const auto seed = static_cast<std::uint64_t>(config.train.seed);
   const std::vector<std::int64_t> order = permutation(all, Draws(seed, "held out"));
-  lists.held_out = lists.training.of({order.begin(), order.begin() + count});
-  lists.training = lists.training.of({order.begin() + count, order.end()});
+  lists.held_out = lists.training.subset({order.begin(), order.begin() + count});
+  lists.training = lists.training.subset({order.begin() + count, order.end()});
 }
 
 /// The images of data.images, their labels in the order of config.labels, if there are any.
@@ -89,6 +89,12 @@ ImageLists lists_of(const Config& config) {
   RIESZ_CHECK(lists.training.names.size() > 1, "all images to learn from in ", in_quotes(config.data.images),
               " have one label, ", in_quotes(lists.training.names.front()),
               ", so that there is nothing to learn; each label has a folder of its own");
+  const auto origin = config.origins.find("data.held_out");
+  const bool said = origin != config.origins.end() && origin->second == kCommandLine;
+  RIESZ_CHECK(lists.held_out.count() == 0 || !said, value_and_origin(config, "data.held_out"),
+              " is not read: ", value_and_origin(config, "data.images"),
+              " says itself which images are held out, by a folder val or test, or MNIST's files t10k; "
+              "remove it");
   if (lists.held_out.count() == 0) choose_held_out(config, lists);
   if (config.labels.empty()) return lists;
   std::vector<std::string> names;
@@ -169,10 +175,10 @@ ImageTask::ImageTask(const Config& config)
       shift_(config.data.shift),
       mirror_(config.data.mirror),
       at_once_(config.train.batch),
-      shown_(preprocessing_of(config)) {
+      preprocessing_(preprocessing_of(config)) {
   const ImageLists lists = lists_of(config);
-  const ReadableImages training = read_readable_images(lists.training, shown_.form);
-  const ReadableImages held_out = read_readable_images(lists.held_out, shown_.form);
+  const ReadableImages training = read_readable_images(lists.training, preprocessing_.form);
+  const ReadableImages held_out = read_readable_images(lists.held_out, preprocessing_.form);
   skipped_ = skipped_text(config, lists, training, held_out);
   training_ = training.set;
   held_out_ = held_out.set;
@@ -180,7 +186,7 @@ ImageTask::ImageTask(const Config& config)
   digest_ = digest_of(training_) ^ digest_of(held_out_);
 }
 
-void ImageTask::vary(const at::Tensor& image, std::int64_t place) const {
+void ImageTask::augment(const at::Tensor& image, std::int64_t place) const {
   if (shift_ == 0 && !mirror_) return;
   Draws draws(seed_, "images", static_cast<std::uint64_t>(place));
   const auto shift = [&] {
@@ -202,16 +208,16 @@ Batch ImageTask::batch(std::int64_t first, std::int64_t rows) const {
   for (std::int64_t place = first; place < first + rows; ++place)
     numbers.push_back(
         SeededPermutation(n, seed_, "data", static_cast<std::uint64_t>(place / n)).at(place % n));
-  const ImageSet some = training_.of(numbers);
-  for (std::int64_t row = 0; row < rows; ++row) vary(some.images.select(0, row), first + row);
-  return {normalised(some.images, shown_), some.labels};
+  const ImageSet some = training_.subset(numbers);
+  for (std::int64_t row = 0; row < rows; ++row) augment(some.images.select(0, row), first + row);
+  return {normalised(some.images, preprocessing_), some.labels};
 }
 
 Batch ImageTask::held_out(std::int64_t begin, std::int64_t end) const {
   std::vector<std::int64_t> numbers;
   for (std::int64_t place = begin; place < end; ++place) numbers.push_back(held_out_order_->at(place));
-  const ImageSet some = held_out_.of(numbers);
-  return {normalised(some.images, shown_), some.labels};
+  const ImageSet some = held_out_.subset(numbers);
+  return {normalised(some.images, preprocessing_), some.labels};
 }
 
 std::string ImageTask::describe() const {

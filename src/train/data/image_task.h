@@ -13,16 +13,16 @@
 
 namespace riesz {
 
-/// The labels of images, of a folder that `list_images` lists; each host has one copy of the images. Labels
-/// are numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
+/// Image classification on a folder (`list_images`); each host has one copy of the images. Labels are
+/// numbered in the order of config.labels, or where that is empty in the order of their names. Each epoch
 /// visits the training images in an order of its own. Held out are those that the folder says, else a choice
 /// by the seed. How far an image is shifted, and whether it is mirrored, is drawn by (seed, its place in
-/// training). With config.data.skip_damaged it is as if the image files that cannot be read were not there.
-/// Only the choice by the seed counts them. So a file that is mended changes no other's side.
+/// training). With data.skip_damaged files that cannot be read are left out. The draw of held-out images
+/// counts them all the same, so repairing a file moves no other image between training and held-out.
 class ImageTask final : public Task {
  public:
   /// Collective over the job.
-  /// @throws Error as `list_images` and `read_images`, of all images to train on and held out. Also if there
+  /// @throws Error as `list_images` and `read_images`, for any image. Also if there
   /// is one label alone, if nothing is left to hold out or to train on, or if config.labels are others than
   /// the folder's, naming them.
   explicit ImageTask(const Config& config);
@@ -36,19 +36,19 @@ class ImageTask final : public Task {
   Batch held_out(std::int64_t begin, std::int64_t end) const override;
   std::string describe() const override;
   std::uint64_t digest() const override { return digest_; }
-  /// How many of the held-out images get their label, and the labels with the fewest.
+  /// The accuracy over all held-out images, and of the 10 labels with the lowest accuracy.
   std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const override;
 
  private:
   /// Shifts and mirrors an image of bytes, by the draws of its place in training.
-  void vary(const at::Tensor& image, std::int64_t place) const;
+  void augment(const at::Tensor& image, std::int64_t place) const;
 
   std::string origin_;
   std::uint64_t seed_;
   std::int64_t shift_;
   bool mirror_;
   std::int64_t at_once_;  // images that the model sees in a call of the report
-  Preprocessing shown_;
+  Preprocessing preprocessing_;
   ImageSet training_;
   ImageSet held_out_;
   std::string skipped_;  // in words

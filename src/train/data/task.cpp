@@ -8,6 +8,7 @@
 #include "riesz/train/data/adder_task.h"
 #include "riesz/train/data/cells_task.h"
 #include "riesz/train/data/darcy_task.h"
+#include "riesz/train/data/file_tasks.h"
 #include "riesz/train/data/image_task.h"
 #include "riesz/train/data/token_task.h"
 
@@ -34,6 +35,8 @@ std::unique_ptr<Task> make_task(const Config& config) {
   if (config.data.task == "images") return std::make_unique<ImageTask>(config);
   if (config.data.task == "cells") return std::make_unique<CellsTask>(config);
   if (config.data.task == "darcy") return std::make_unique<DarcyTask>(config);
+  if (config.data.task == "masks") return std::make_unique<MasksTask>(config);
+  if (config.data.task == "fields") return std::make_unique<FieldsTask>(config);
   return std::make_unique<TokenTask>(config);
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ struct Batch {
 };
 
 /// The progress of a training: its place in the schedule, and in the data.
-struct Made {
+struct TrainingProgress {
   std::int64_t steps = 0;
   std::int64_t rows = 0;  ///< of training data that it has taken, over all epochs
 };
@@ -80,6 +81,8 @@ class Task {
   virtual std::int64_t vocabulary() const = 0;
   /// The names of its labels, in the order of their numbers; none for tokens.
   virtual std::vector<std::string> label_names() const { return {}; }
+  /// Texts that lie beside the weights in a checkpoint, by the names of their files.
+  virtual std::map<std::string, std::string> files() const { return {}; }
   virtual DataUnit unit() const = 0;
   /// The training rows from number `first` on, counted from 0 over all epochs. A row's number alone decides
   /// what it is, however rows are cut into batches.
@@ -89,7 +92,7 @@ class Task {
   virtual Batch held_out(std::int64_t begin, std::int64_t end) const = 0;
   /// The data in a line, such as "adder: 9500 sums to train on, 500 held out".
   virtual std::string describe() const = 0;
-  /// A number that differs where the data does.
+  /// A number that differs where the data do.
   virtual std::uint64_t digest() const = 0;
   /// Lines for people about what the trained model can do. Collective over the model's workers.
   virtual std::vector<std::string> report(const Predict& model, const HeldOut& held_out) const = 0;

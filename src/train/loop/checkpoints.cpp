@@ -12,12 +12,14 @@
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/load.h"
 #include "riesz/io/checkpoint/save.h"
+#include "riesz/io/checkpoint/state_lost.h"
 #include "riesz/io/escaped.h"
 #include "riesz/io/file.h"
 #include "riesz/nn/module.h"
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/primitives/all_max.h"
 #include "riesz/train/config/schema.h"
+#include "riesz/train/data/normalisation.h"
 #include "riesz/train/data/task.h"
 #include "riesz/train/loop/run_folder.h"
 #include "riesz/train/loop/training_state.h"
@@ -49,6 +51,10 @@ fs::path last_checkpoint_in(const fs::path& folder) {
   return all.back().second;
 }
 
+fs::path folder_of(const Config& config) {
+  return config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder;
+}
+
 /// The command that takes a model with these files beside it; "" where none does.
 const char* command_of(const std::map<std::string, std::string>& files) {
   if (files.contains("tokenizer.json")) return "riesz generate";
@@ -68,12 +74,10 @@ std::string failure_text(std::int64_t step, bool there, const std::string& why) 
 
 }  // namespace
 
+void check_can_resume(const Config& config) { last_checkpoint_in(folder_of(config)); }
+
 Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task& task, TrainingStep& step)
-    : config_(config),
-      model_(model),
-      step_(step),
-      data_(task.digest()),
-      folder_(config.checkpoint.folder.empty() ? config.output.folder : config.checkpoint.folder) {
+    : config_(config), model_(model), step_(step), data_(task.digest()), folder_(folder_of(config)) {
   const Partition& mesh = model_.workers;
   std::string last;
   all_or_none(mesh, [&] {
@@ -88,7 +92,12 @@ Checkpoints::Checkpoints(const Config& config, const Learner& model, const Task&
     if (config_.resume) last = last_checkpoint_in(folder_).string();
     if (!config_.resume) set_all_aside();
   });
-  if (config_.resume) find_beginning(collect_texts(mesh, last).front());
+  if (!config_.resume) return;
+  find_beginning(collect_texts(mesh, last).front());
+  const std::map<std::string, std::string> files = task.files();
+  const auto normalised = files.find(Normalisation::file);
+  if (normalised == files.end()) return;
+  all_or_none(mesh, [&] { check_normalised_alike(beginning_.folder, normalised->second); });
 }
 
 void Checkpoints::refuse_all() const {
@@ -133,7 +142,7 @@ Beginning Checkpoints::begin() {
   return beginning_;
 }
 
-Made Checkpoints::made(std::int64_t step) const {
+TrainingProgress Checkpoints::made(std::int64_t step) const {
   return {step, beginning_.rows + (step - beginning_.step) * config_.train.batch};
 }
 
@@ -271,6 +280,8 @@ std::string Checkpoints::after(std::int64_t step, bool last, const std::optional
   if (!(asked || best) || saved_ == step) return text;
   try {
     save(step, best ? Best{step, *held_out_loss} : best_);
+  } catch (const StateLost&) {
+    throw;  // nothing is left to train with
   } catch (const Error& error) {
     add(failure(step, error));
   }

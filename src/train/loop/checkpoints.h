@@ -27,6 +27,9 @@ struct Beginning {
   std::vector<std::string> notes;  ///< what is not as it was then, a line each
 };
 
+/// @throws Error if there is no checkpoint where --resume looks for one. Local.
+void check_can_resume(const Config& config);
+
 /// A training's checkpoints, as config.checkpoint says. They are folders checkpoint-STEP with the model and
 /// the files beside it, the optimizer's state, and state.json. The latter has the step, the rows of data that
 /// were taken, a digest of the data, and the best step so far. It has the configuration too, but for the
@@ -105,7 +108,7 @@ class Checkpoints {
   /// Does this worker see that checkpoint in the folder?
   bool is_there(std::int64_t step) const;
   /// After that step.
-  Made made(std::int64_t step) const;
+  TrainingProgress made(std::int64_t step) const;
 
   Config config_;
   const Learner& model_;

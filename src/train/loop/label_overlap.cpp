@@ -15,13 +15,6 @@
 namespace riesz {
 namespace {
 
-/// S with its last dim whole on each worker.
-Space with_whole_labels(const Space& S) {
-  Space W = S;
-  for (const Shard& shard : S.shards(S.dims() - 1)) W = W.replicated(S.partition().axis(shard.axis).name);
-  return W;
-}
-
 /// (2, labels): a term of a sum on each axis that shards a dim of S.
 Space counts_space(const Space& S, std::int64_t labels) {
   Space counts(S.partition(), {2, labels});
@@ -34,7 +27,7 @@ at::Tensor counts_of(const at::Tensor& logits, const at::Tensor& targets) {
   const std::int64_t labels = logits.size(-1);
   at::Tensor counts = at::zeros({2, labels}, logits.options().dtype(at::kDouble));
   if (targets.numel() == 0) return counts;
-  const at::Tensor given = at::argmax(logits, -1);
+  const at::Tensor given = at::argmax(logits, -1).masked_fill(targets.lt(0), -1);  // what does not count
   for (std::int64_t label = 0; label < labels; ++label) {
     const at::Tensor has = targets.eq(label), gets = given.eq(label);
     counts.select(0, 0).select(0, label).copy_(has.logical_and(gets).sum());
@@ -45,9 +38,17 @@ at::Tensor counts_of(const at::Tensor& logits, const at::Tensor& targets) {
 
 }  // namespace
 
-Vector label_overlap(const Vector& logits, const Vector& targets) {
+Vector with_whole_labels(const Vector& logits) {
+  const Space& S = logits.space();
+  Space whole = S;
+  for (const Shard& shard : S.shards(S.dims() - 1))
+    whole = whole.replicated(S.partition().axis(shard.axis).name);
+  return to_space(logits, whole);
+}
+
+Vector intersection_and_union(const Vector& logits, const Vector& targets) {
   const at::NoGradGuard no_grad;
-  const Vector whole = to_space(logits, with_whole_labels(logits.space()));
+  const Vector whole = with_whole_labels(logits);
   const Space terms = counts_space(targets.space(), logits.space().shape().back());
   const bool here = terms.partition().active();
   const Vector mine(terms, here ? counts_of(whole.local(), targets.local())
@@ -55,7 +56,7 @@ Vector label_overlap(const Vector& logits, const Vector& targets) {
   return to_space(mine, Space(terms.partition(), terms.shape()));
 }
 
-std::vector<double> overlaps_of(const at::Tensor& counts) {
+std::vector<double> iou_of(const at::Tensor& counts) {
   const at::Tensor both = counts.to(at::kDouble).cpu().view({2, -1}).contiguous();
   const std::int64_t labels = both.size(1);
   std::vector<double> overlaps;

@@ -48,7 +48,7 @@ Vector lay_out(const Learner& model, const Space& X, const Rows& rows) {
 }
 
 Predictions predictions_of(const Learner& model, const Rows& inputs) {
-  return model.logits(lay_out(model, model.inputs, model.reads ? model.reads(inputs) : inputs));
+  return model.logits(lay_out(model, model.inputs, model.inputs_of ? model.inputs_of(inputs) : inputs));
 }
 
 Loss loss_of_logits(const Learner& model, const Vector& logits, const Vector& targets) {
@@ -64,7 +64,7 @@ at::Tensor measured(const Learner& model, const Batch& batch) {
   const at::Tensor loss =
       known_everywhere(model.module, loss_of_logits(model, logits, targets).sum).to(at::kDouble).view({1, 1});
   if (model.predicted != Predicted::pixels) return loss;
-  const at::Tensor counts = known_everywhere(model.module, label_overlap(logits, targets));
+  const at::Tensor counts = known_everywhere(model.module, intersection_and_union(logits, targets));
   return at::cat({loss, counts.view({1, -1}).to(loss.device())}, 1);
 }
 
@@ -120,6 +120,11 @@ at::Tensor predict(const Learner& model, const Rows& inputs, const Pipeline* pip
   return here;
 }
 
+Vector evaluated(const Learner& model, const Rows& inputs) {
+  const Evaluating evaluating;
+  return predictions_of(model, inputs).logits;
+}
+
 HeldOut measure_held_out(const Learner& model, const Task& task, std::int64_t rows, std::int64_t at_once,
                          const Pipeline* pipeline, std::int64_t parts) {
   const std::int64_t end = std::min(rows, task.held_out());
@@ -137,8 +142,7 @@ HeldOut measure_held_out(const Learner& model, const Task& task, std::int64_t ro
   const at::Tensor here = sums.defined() ? sums.cpu() : at::zeros({1}, at::kDouble);
   settle_late_checks();
   HeldOut held_out{host_value(here[0], 0.0) / static_cast<double>(count)};
-  if (model.predicted == Predicted::pixels)
-    held_out.overlaps = overlaps_of(here.narrow(0, 1, here.numel() - 1));
+  if (model.predicted == Predicted::pixels) held_out.overlaps = iou_of(here.narrow(0, 1, here.numel() - 1));
   return held_out;
 }
 

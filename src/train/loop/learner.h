@@ -8,6 +8,7 @@
 #include <string>
 
 #include "riesz/nn/loss/loss.h"
+#include "riesz/nn/loss/predicted.h"
 #include "riesz/nn/loss/predictions.h"
 #include "riesz/nn/module.h"
 #include "riesz/train/data/task.h"
@@ -16,13 +17,10 @@ namespace riesz {
 
 class Pipeline;
 
-/// What a model predicts of each row, and so by which loss it learns. Labels, next tokens and a label of each
-/// pixel are learnt by cross-entropy, the numbers of a field by `relative_error`.
-enum class Predicted { labels, pixels, fields };
-
 /// A model as training sees it: its parameters, the spaces of its inputs and targets, and its logits,
 /// (rows, …, vocabulary), in any placement, with the model's own loss if it has one. A field's logits
-/// are the field, in the space of the targets.
+/// are the field, in the space of the targets. What it predicts says by which loss it learns: labels and
+/// pixels by cross-entropy, fields by `relative_error`.
 struct Learner {
   Module& module;
   Space inputs;
@@ -31,7 +29,7 @@ struct Learner {
   Partition workers = inputs.partition();  ///< of all its stages
   /// Makes the model's input from a batch's inputs, such as the patches of images. Local; each row by itself.
   /// Without it the model reads the inputs themselves.
-  std::function<Rows(const Rows& inputs)> reads = {};
+  std::function<Rows(const Rows& inputs)> inputs_of = {};
   std::map<std::string, std::string> files = {};  ///< files beside its weights in a checkpoint, by name
   /// Gives the parameters trained weights in place of the drawn ones. `TrainingStep` calls it once `Zero`
   /// keeps the parameters, so each worker reads no more than it keeps. Without it the weights stay as drawn.
@@ -61,6 +59,10 @@ Vector training_loss(const Learner& model, const Batch& batch, double times);
 /// gathered.
 at::Tensor predict(const Learner& model, const Rows& inputs, const Pipeline* pipeline = nullptr,
                    std::int64_t parts = 1);
+
+/// The logits of all targets of some rows, or the fields, where they lie; without a pipeline, all rows at
+/// once. Nothing is gathered. Collective over the model's workers.
+Vector evaluated(const Learner& model, const Rows& inputs);
 
 /// Measures the first `rows` held-out rows, `at_once` of them in a call; overlaps are measured of pixels. The
 /// same bits on all workers. Collective over the model's workers.

@@ -52,7 +52,7 @@ struct Late {
 }  // namespace
 
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop, const Made& made,
+                     const Task& task, const OnStep& on_step, const Stop& stop, const TrainingProgress& made,
                      const std::function<bool(std::int64_t)>& at_once, Profile* profile) {
   const auto counted = static_cast<double>(config.batch * task.unit().each);
   Trained trained;

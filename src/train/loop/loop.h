@@ -41,7 +41,8 @@ struct Trained {
 /// `profile`: is told where steps begin and end, and gets ranges for the step, its data and the evaluation.
 /// @throws Error as a step does.
 Trained run_training(const Config::Train& config, TrainingStep& train_step, const Learner& model,
-                     const Task& task, const OnStep& on_step, const Stop& stop = {}, const Made& made = {},
+                     const Task& task, const OnStep& on_step, const Stop& stop = {},
+                     const TrainingProgress& made = {},
                      const std::function<bool(std::int64_t step)>& at_once = {}, Profile* profile = nullptr);
 
 }  // namespace riesz

@@ -66,6 +66,7 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   saved_config(config);  // refuses what could not be read back, before anything is made
   std::optional<NvtxRanges> ranges;
   if (config.train.nvtx) ranges.emplace();
+  if (first && config.resume) check_can_resume(config);
   if (first) check_folder_can_be_written(config.output.folder);
   if (first && !config.pipeline.trace.empty()) check_folder_can_be_written(config.pipeline.trace);
   check_alike(mesh, "the configuration", digest(to_toml(config)));
@@ -79,6 +80,8 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
   if (first) notes << introduction(config, model, task, will_hold) << std::flush;
+  if (first && !step.state_place().empty())
+    notes << "the optimizer's state lies on " << step.state_place() << "\n" << std::flush;
   if (results && !checkpoints.moved().empty()) results->say(checkpoints.moved());
   const Beginning beginning = checkpoints.begin();
   set_failure_note(checkpoints.what_resume_takes());

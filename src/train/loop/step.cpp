@@ -19,6 +19,7 @@
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/trace/range.h"
+#include "riesz/io/disk/disk_place.h"
 #include "riesz/nn/freeze.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
@@ -68,6 +69,13 @@ void in_words_of_training(std::int64_t step, const Call& call) {
   }
 }
 
+/// The store, told where its optimizer keeps its state.
+std::shared_ptr<Store> with_state_place(std::shared_ptr<Store> store, const Config::Offload& offload) {
+  if (offload.state == "disk")
+    store->keep_state_in(disk_place(offload.path, {.depth = static_cast<std::size_t>(offload.depth)}));
+  return store;
+}
+
 /// The model, with the parameters frozen that train.frozen means.
 const Learner& with_frozen(const Config& config, const Learner& model) {
   std::vector<std::string> patterns;
@@ -90,7 +98,7 @@ TrainingStep::TrainingStep(const Config& config, const Learner& model)
       gates_(model.module, model.workers),
       zeros_(model.module, {.stage = static_cast<int>(config.layout.zero),
                             .axes = token_axes(config.layout, model.workers)}),
-      store_(zeros_.store()),
+      store_(with_state_place(zeros_.store(), config.offload)),
       optimizer_(make_optimizer(config.optimizer, store_,
                                 model.workers.along(token_axes(config.layout, model.workers)))) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
@@ -212,12 +220,17 @@ State TrainingStep::state() {
 
 void TrainingStep::loaded() { optimizer_->loaded(); }
 
+std::string TrainingStep::state_place() const {
+  const std::shared_ptr<StatePlace>& place = store_->state_place();
+  return place ? place->describe() : "";
+}
+
 Memory TrainingStep::memory() const {
   std::int64_t untrained = 0;
   for (const Parameter& parameter : model_.module.parameters()) {
     if (!parameter.trained()) untrained += static_cast<std::int64_t>(parameter.value().local().nbytes());
   }
-  return {zeros_.holdings(), optimizer_->bytes(), untrained};
+  return {zeros_.holdings(), optimizer_->bytes(), optimizer_->bytes_elsewhere(), untrained};
 }
 
 }  // namespace riesz

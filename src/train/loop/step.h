@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "riesz/comm/late_number.h"
@@ -21,7 +22,8 @@ namespace riesz {
 struct Memory {
   Holdings model;
   std::int64_t optimizer = 0;
-  std::int64_t untrained = 0;  ///< frozen parameters and buffers
+  std::int64_t optimizer_on_disk = 0;  ///< not in memory
+  std::int64_t untrained = 0;          ///< frozen parameters and buffers
 };
 
 /// A step of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm
@@ -71,6 +73,8 @@ class TrainingStep {
 
   /// The bytes that this worker holds.
   Memory memory() const;
+  /// Where the optimizer keeps its state, in words; "" where it is in memory.
+  std::string state_place() const;
 
   /// This worker's actions in the last step, with their times in seconds of the host's steady clock. Empty
   /// without a pipeline.

@@ -25,7 +25,7 @@ constexpr std::int64_t kFormat = 1;
 bool is_place(const Key& key) {
   const auto of = [&](const char* section) { return key.name.starts_with(section); };
   return key.name == "device" || key.name == "tf32" || of("layout.") || of("pipeline.") || of("output.") ||
-         of("checkpoint.") || key.path;
+         of("checkpoint.") || of("offload.") || key.path;
 }
 
 Json json_of(Config config) {
@@ -87,14 +87,20 @@ Json in_full(const Json& configuration, const std::string& key) {
 }
 
 /// Do the two configurations' values of a key mean the same to a state? A key that one does not say is one
-/// that it does not read.
+/// that it does not read. Of sizes that follow a differing one, that one says it.
 bool means_the_same(const std::string& key, const Json& then, const Json& now) {
+  if (value_in(then, key) == value_in(now, key)) return true;
   const Json before = in_full(then, key), here = in_full(now, key);
   if (before == here || before.is_null() || here.is_null()) return true;
   if (key == "optimizer.momentum") return (before == 0) == (here == 0);  // without, nothing is kept
   if (key == "compute") return (before == "fp16") == (here == "fp16");   // which keeps the loss's scale
   if (key == "model.dropout" || key == "model.new_head") return true;    // of training, and of its beginning
   return !key.starts_with("model.") && key != "optimizer.kind" && key != "precision";
+}
+
+/// A state of which the digest is 0 does not say what its data were, as earlier versions' of made data.
+bool has_same_data(const TrainingState& then, const TrainingState& now) {
+  return then.data == now.data || then.data == hexadecimal(0);
 }
 
 /// What can be done instead, where the value of a key cannot be another.
@@ -122,7 +128,7 @@ void check_step(const fs::path& folder, std::int64_t step) {
 
 }  // namespace
 
-TrainingState state_of(const Config& config, const Made& made, std::uint64_t data,
+TrainingState state_of(const Config& config, const TrainingProgress& made, std::uint64_t data,
                        const std::optional<Best>& best) {
   return {made, hexadecimal(data), json_of(config), best};
 }
@@ -160,7 +166,10 @@ TrainingState state_in(const fs::path& folder) try {
 
 std::vector<std::string> differences(const TrainingState& then, const TrainingState& now) {
   std::vector<std::string> notes;
-  if (then.data != now.data) notes.emplace_back("the data are not those of the checkpoint");
+  if (!has_same_data(then, now))
+    notes.emplace_back(
+        "the data are not those of the checkpoint, so rows that are held out now may have been trained on, "
+        "and held-out losses before and after measure different rows");
   std::set<std::string> keys;
   for (const TrainingState* state : {&then, &now}) {
     for (const auto& [key, value] : state->configuration.items()) keys.insert(key);
@@ -174,7 +183,7 @@ std::vector<std::string> differences(const TrainingState& then, const TrainingSt
 }
 
 bool measures_the_same(const TrainingState& then, const TrainingState& now) {
-  if (then.data != now.data) return false;
+  if (!has_same_data(then, now)) return false;
   const auto same = [&](const std::string& key) {
     return value_in(then.configuration, key) == value_in(now.configuration, key);
   };

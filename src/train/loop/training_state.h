@@ -16,14 +16,14 @@ namespace riesz {
 
 /// The contents of a checkpoint's state.json: a training's progress and configuration.
 struct TrainingState {
-  Made made;
+  TrainingProgress made;
   std::string data;    ///< a digest of the data, in hexadecimal
   Json configuration;  ///< all keys that are read, but for those that `Checkpoints` leaves out
   std::optional<Best> best;
 };
 
 /// A training that has come so far by this configuration; `data` is `Task::digest`.
-TrainingState state_of(const Config& config, const Made& made, std::uint64_t data,
+TrainingState state_of(const Config& config, const TrainingProgress& made, std::uint64_t data,
                        const std::optional<Best>& best = {});
 
 /// The text of state.json.

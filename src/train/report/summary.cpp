@@ -9,8 +9,10 @@
 #include <cstdio>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/means_parameter.h"
 #include "riesz/partition/agreement/alike.h"
 #include "riesz/train/config/number_text.h"
 
@@ -40,11 +42,24 @@ std::int64_t count(const std::vector<Parameter>& parameters) {
   return elements;
 }
 
-std::string parameters_text(const std::vector<Parameter>& all) {
-  std::vector<Parameter> frozen = all;
-  std::erase_if(frozen, [](const Parameter& each) { return each.trained(); });
-  return grouped(count(all)) +
-         (frozen.empty() ? "" : concat(", of which ", grouped(count(frozen)), " frozen"));
+/// Those that are not trained are frozen by train.frozen, or statistics, such as the moments of batch norms.
+std::string parameters_text(const std::vector<Parameter>& all, const std::string& frozen_by) {
+  std::vector<std::string> patterns;
+  std::istringstream words(frozen_by);
+  for (std::string word; words >> word;) patterns.push_back(word);
+  const auto is_meant = [&](const Parameter& each) {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return detail::means_parameter(pattern, each.name());
+    });
+  };
+  std::vector<Parameter> frozen, statistics;
+  for (const Parameter& each : all)
+    if (!each.trained()) (is_meant(each) ? frozen : statistics).push_back(each);
+  std::string text = grouped(count(all));
+  const char* before = ", of which ";
+  for (const auto& [some, name] : {std::pair(&frozen, " frozen"), std::pair(&statistics, " statistics")})
+    if (!some->empty()) text += concat(std::exchange(before, " and "), grouped(count(*some)), name);
+  return text;
 }
 
 /// Of this process, in bytes.
@@ -100,13 +115,13 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine) {
   const auto& [parameters, gradients, masters, passing, gathered] = mine.model;
   const std::string text = concat(parameters, " ", gradients, " ", masters, " ", passing, " ", mine.optimizer,
-                                  " ", mine.untrained, " ", most_resident());
+                                  " ", mine.optimizer_on_disk, " ", mine.untrained, " ", most_resident());
   std::vector<RankMemory> ranks;
   for (const std::string& theirs : collect_texts(partition, text)) {
     RankMemory rank;
     Holdings& held = rank.state.model;
     std::istringstream(theirs) >> held.parameters >> held.gradients >> held.masters >> held.passing >>
-        rank.state.optimizer >> rank.state.untrained >> rank.resident;
+        rank.state.optimizer >> rank.state.optimizer_on_disk >> rank.state.untrained >> rank.resident;
     ranks.push_back(rank);
   }
   return ranks;
@@ -127,14 +142,16 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
   };
   row("parameters", [](const RankMemory& r) { return r.state.model.parameters; });
   const auto untrained = [](const RankMemory& r) { return r.state.untrained; };
-  if (std::any_of(ranks.begin(), ranks.end(), untrained)) row("frozen parameters", untrained);
+  if (std::any_of(ranks.begin(), ranks.end(), untrained)) row("not trained", untrained);
   row("gradients", [](const RankMemory& r) { return r.state.model.gradients; });
   row("optimizer", [](const RankMemory& r) { return r.state.optimizer + r.state.model.masters; });
   row("passing through", [](const RankMemory& r) { return r.state.model.passing; });
+  const auto on_disk = [](const RankMemory& r) { return r.state.optimizer_on_disk; };
   row("in all", [](const RankMemory& r) {
     const auto& [parameters, gradients, masters, passing, gathered] = r.state.model;
     return parameters + gradients + masters + passing + r.state.optimizer + r.state.untrained;
   });
+  if (std::any_of(ranks.begin(), ranks.end(), on_disk)) row("optimizer, on disk", on_disk);
   if (resident) row("process at its most", [](const RankMemory& r) { return r.resident; });
   return text;
 }
@@ -151,7 +168,7 @@ std::string summary(const Config& config, const Learner& model, const Task& task
   losses << last.loss << " in the last step, " << *last.held_out_loss << " held out ("
          << (unit.loss.empty() ? "nats per " + unit.counted : unit.loss) << ")";
   return line("model", model.module.describe()) +
-         line("parameters", parameters_text(model.module.parameters())) +
+         line("parameters", parameters_text(model.module.parameters(), config.train.frozen)) +
          line("layout",
               concat(to_string(mesh), mesh.size() == 1 ? ": 1 rank" : concat(": ", mesh.size(), " ranks"))) +
          line("data", task.describe()) +

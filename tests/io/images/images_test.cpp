@@ -273,9 +273,9 @@ TEST(ReadImages, OfAFolderForEachLabel) {
   EXPECT_TRUE(two.training.images.equal(all.images));
   EXPECT_EQ(two.held_out.labels.item<std::int64_t>(), 1) << "dog has its number, though there is no cat";
 
-  const ImageList last = listed.training.of({2, 0});
-  EXPECT_TRUE(read_images(last, {1, 4}).images.equal(all.of({2, 0}).images));
-  EXPECT_TRUE(last.labels.equal(all.of({2, 0}).labels));
+  const ImageList last = listed.training.subset({2, 0});
+  EXPECT_TRUE(read_images(last, {1, 4}).images.equal(all.subset({2, 0}).images));
+  EXPECT_TRUE(last.labels.equal(all.subset({2, 0}).labels));
   EXPECT_EQ(count_images(folder.path() / "train"), 3);
   EXPECT_EQ(count_images(folder.path()), 3 + 1);
 
@@ -287,6 +287,9 @@ TEST(ListImages, NamesWhatIsMissing) {
   const TemporaryFolder folder;
   EXPECT_ERROR(list_images(folder.path() / "none"), "there is no folder \"", "none\"; a folder of images");
   EXPECT_ERROR(list_images(folder.path()), "there are no images in the folder \"");
+  folder.write("a.png", "not read"), folder.write("b.jpg", "not read"), folder.write("notes.txt", "no image");
+  EXPECT_ERROR(list_images(folder.path()),
+               "has 2 images, but no folder for each label; a folder of images has");
   folder.write("cat/notes.txt", "no image");
   EXPECT_ERROR(list_images(folder.path()), "there is no .png or .jpg file in the folder \"", "cat\"");
 

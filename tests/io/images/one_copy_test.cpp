@@ -86,8 +86,8 @@ Mapping mapping_of(const at::Tensor& tensor) {
 TEST(OneCopy, HasTheImagesThatAWorkerReadsAlone) {
   const Folder folder;
   folder.write_pictures();
-  const ImageList some = folder.list().of({10, 3, 0, 7, 1});
-  const ImageList one = folder.list().of({4}), none = folder.list().of({});  // fewer than workers
+  const ImageList some = folder.list().subset({10, 3, 0, 7, 1});
+  const ImageList one = folder.list().subset({4}), none = folder.list().subset({});  // fewer than workers
   for (const ImageList& list : {folder.list(), some, one, none}) {
     const ImageSet alone = read_alone(list);
     const auto before = Counters::instance().by_operation();
@@ -148,7 +148,7 @@ TEST(OneCopy, IsOfOneListOrAnErrorOnAll) {
   folder.write_pictures();
   const ImageList list = folder.list();
   const bool last = Runtime::rank() + 1 == Runtime::size();
-  for (const ImageList& other : {list.of({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}), list.of({0, 1})}) {
+  for (const ImageList& other : {list.subset({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9}), list.subset({0, 1})}) {
     const auto read = [&] { return read_images(last ? other : list, kForm); };
     if (Runtime::size() == 1) {
       EXPECT_EQ(read().count(), other.count());
@@ -190,8 +190,8 @@ TEST(OneCopy, OfReadableImagesLeavesOutTheDamagedOnes) {
     const ReadableImages readable = read_readable_images(list, kForm);
     EXPECT_EQ(readable.damaged, damaged);
     ASSERT_EQ(readable.set.count(), static_cast<std::int64_t>(kept.size()));
-    EXPECT_TRUE(readable.set.images.equal(whole.of(kept).images)) << kept.size();
-    EXPECT_TRUE(readable.set.labels.equal(whole.of(kept).labels)) << kept.size();
+    EXPECT_TRUE(readable.set.images.equal(whole.subset(kept).images)) << kept.size();
+    EXPECT_TRUE(readable.set.labels.equal(whole.subset(kept).labels)) << kept.size();
     EXPECT_EQ(readable.set.names, whole.names);
     if (damaged.empty()) {
       EXPECT_EQ(readable.why, "");

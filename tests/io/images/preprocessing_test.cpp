@@ -54,7 +54,7 @@ TEST(Preprocessing, IsRead) {
       {.channels = 1, .size = 16, .resized = 32, .bicubic = true});
 }
 
-/// What is cut out is a share of what is resized, where it is small.
+/// The center crop is a share of what is resized, where it is small.
 TEST(Preprocessing, IsReadOfAConvNextsProcessor) {
   const Preprocessing resnet = preprocessing_of(  // as microsoft/resnet-18 has it
       R"({"crop_pct": 0.875, "do_normalize": true, "do_resize": true,

@@ -6,19 +6,24 @@
 #include <string>
 #include <vector>
 
+#include "riesz/partition/interval.h"
 #include "riesz/train/config/config.h"
 
 namespace riesz {
 
-/// The numbers of rows that are made by a seed. The first of them are held out. Each epoch visits the others
-/// in an order of its own, by train.seed.
-class MadeRows {
+/// The numbers of rows of data. The first of them are held out. Each epoch visits the others in an order of
+/// its own, by train.seed.
+class RowNumbers {
  public:
-  /// data.count rows, of which the share data.held_out is held out.
+  /// `count` rows, of which the share data.held_out is held out. `of` names them in an error.
   /// @throws Error if nothing is left to hold out or to train on.
-  explicit MadeRows(const Config& config);
+  RowNumbers(const Config& config, std::int64_t count, const std::string& of);
+  /// Of rows that are made by a seed: data.count.
+  explicit RowNumbers(const Config& config);
 
   std::int64_t held_out() const { return held_out_; }
+  /// Those to train on.
+  Interval training() const { return {held_out_, count_}; }
   /// The numbers of so many training rows from place `first` on, counted over all epochs.
   std::vector<std::int64_t> trained(std::int64_t first, std::int64_t rows) const;
   /// The numbers of the rows held out.

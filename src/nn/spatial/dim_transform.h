@@ -8,8 +8,9 @@
 
 namespace riesz::detail {
 
-/// A transform along one dim, which each worker has whole: of its values to its lowest frequencies, or back.
-struct FourierLine {
+/// A Fourier transform along one dim, which each worker has whole: from its values to its lowest frequencies,
+/// or back.
+struct DimTransform {
   int dim;
   std::int64_t values;       ///< n
   std::int64_t frequencies;  ///< kept: at most n, or n/2 + 1 of real values
@@ -19,11 +20,11 @@ struct FourierLine {
   double scale;
 
   /// The adjoint: the other way, by the same scale and counts.
-  FourierLine adjoint() const;
+  DimTransform adjoint() const;
 };
 
-/// The step from X to Y by this line, where no axis of several workers shards its dim, and all other dims lie
-/// alike. Local. Adjoint: the other way. Cost: 0 elements, 0 messages.
-Step fourier_step(const Space& X, const Space& Y, const FourierLine& line);
+/// The step from X to Y by this transform, where no axis of several workers shards its dim, and all other
+/// dims are sharded alike. Local. Adjoint: the other way. Cost: 0 elements, 0 messages.
+Step fourier_step(const Space& X, const Space& Y, const DimTransform& transform);
 
 }  // namespace riesz::detail

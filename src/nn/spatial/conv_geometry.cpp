@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: The Riesz authors
 // SPDX-License-Identifier: BSD-3-Clause
-#include "riesz/nn/spatial/conv_form.h"
+#include "riesz/nn/spatial/conv_geometry.h"
 
 #include <cmath>
 
 #include "riesz/comm/error.h"
+#include "riesz/nn/spatial/spatial_dims.h"
 
 namespace riesz::detail {
 namespace {
 
-/// Letters in torch's order, such as "bchw,ocyx->bohw".
+/// Letters in torch's order, such as "bchw,ocrs->bohw".
 Indices conv_letters(const std::string& whose, const std::string& spec) {
   const std::size_t comma = spec.find(','), arrow = spec.find("->");
   const std::string wanted =
-      "; write it as in \"bchw,ocyx->bohw\": batch, channels and space, the weight of channels out, in and "
+      "; write it as in \"bchw,ocrs->bohw\": batch, channels and spatial dims, the weight of channels out, "
+      "in and "
       "the kernel, and the result";
   RIESZ_CHECK(comma != std::string::npos && arrow != std::string::npos && comma < arrow, whose,
               " does not name x, w and a result", wanted);
@@ -38,25 +40,21 @@ Indices planned_letters(Indices s, std::int64_t groups) {
   return s;
 }
 
-void check_groups(const std::string& whose, std::int64_t groups, std::int64_t in,
-                  const std::vector<std::int64_t>& w) {
-  RIESZ_CHECK(groups >= 1 && in % groups == 0 && w[0] % groups == 0, whose, ": ", groups, " groups of ", in,
-              " channels in and ", w[0], " out; the groups must divide both");
-  RIESZ_CHECK(w[1] * groups == in, whose, ": x has ", in, " channels in ", groups,
-              " groups, but the weight of shape ", at::IntArrayRef(w), " reads ", w[1], " each; it must be ",
-              in / groups);
-}
-
 bool element_by_element(const Window& window) {
   return window.kernel == 1 && window.stride == 1 && window.padding_before == 0 && window.padding_after == 0;
 }
 
 }  // namespace
 
+void check_groups(const std::string& whose, std::int64_t groups, std::int64_t in, std::int64_t out) {
+  RIESZ_CHECK(groups >= 1 && in % groups == 0 && out % groups == 0, whose, ": ", groups, " groups of ", in,
+              " channels in and ", out, " out; the groups must divide both");
+}
+
 std::vector<std::int64_t> for_each_dim(const std::string& whose, const char* what,
                                        const std::vector<std::int64_t>& numbers, std::size_t dims) {
   RIESZ_CHECK(numbers.size() == 1 || numbers.size() == dims, whose, ": ", what, " has ", numbers.size(),
-              " numbers for ", dims, " dims of space; give one for all, or one for each");
+              " numbers for ", dims, " spatial dims; give one for all, or one for each");
   return numbers.size() == dims ? numbers : std::vector<std::int64_t>(dims, numbers[0]);
 }
 
@@ -71,8 +69,8 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
   std::vector<Window> windows;
   for (std::size_t i = 0; i < dims; ++i) {
     RIESZ_CHECK(k[i] >= 1 && s[i] >= 1 && d[i] >= 1 && p[i] >= 0, whose, ": a kernel of ", k[i], ", stride ",
-                s[i], ", dilation ", d[i], " and padding ", p[i], " in dim ", i,
-                " of space; padding is 0 or more, and the others 1 or more");
+                s[i], ", dilation ", d[i], " and padding ", p[i], " in spatial dim ", i,
+                "; padding is 0 or more, and the others 1 or more");
     RIESZ_CHECK(!padding.same || s[i] == 1, whose, ": a stride of ", s[i],
                 " with as many outputs as inputs (Padding::same); it must be 1");
     const std::int64_t all = d[i] * (k[i] - 1);
@@ -80,23 +78,25 @@ std::vector<Window> windows_of(const std::string& whose, const std::vector<std::
     const std::int64_t n = inputs[i];
     windows.push_back(window);
     if (n == Space::any) continue;
-    const std::int64_t most = padding.mode == PaddingMode::zeros      ? n + window.padding_after
-                              : padding.mode == PaddingMode::circular ? n
-                              : padding.mode == PaddingMode::reflect  ? n - 1
-                              : n > 0                                 ? n + window.padding_after
-                                                                      : 0;
-    RIESZ_CHECK(window.padding_after <= most, whose, ": a padding of ", window.padding_after, " by mode ",
-                to_string(padding.mode), ", but dim ", i, " of space has ", n, " elements, so at most ",
-                most);
+    check_padding(whose, padding.mode, window.padding_after, n, i);
     check_fits(whose, window, n, i);
   }
   return windows;
 }
 
+/// Zeros need no inputs. Circular padding needs as many as it adds, and reflect one more.
+void check_padding(const std::string& whose, PaddingMode mode, std::int64_t padding, std::int64_t n,
+                   std::size_t dim) {
+  if (n == Space::any || mode == PaddingMode::zeros || (mode == PaddingMode::replicate && n > 0)) return;
+  const std::int64_t most = mode == PaddingMode::replicate ? 0 : n - (mode == PaddingMode::reflect);
+  RIESZ_CHECK(padding <= most, whose, ": a padding of ", padding, " by mode ", to_string(mode),
+              ", but spatial dim ", dim, " has ", n, " elements, so at most ", most);
+}
+
 void check_fits(const std::string& whose, const Window& window, std::int64_t n, std::size_t dim) {
   RIESZ_CHECK(output_extent(window, n) > 0, whose, ": a window over ",
-              window.dilation * (window.kernel - 1) + 1, " elements does not fit the ", n, " of dim ", dim,
-              " of space with padding ", window.padding_before, " and ", window.padding_after);
+              window.dilation * (window.kernel - 1) + 1, " elements does not fit the ", n, " of spatial dim ",
+              dim, " with padding ", window.padding_before, " and ", window.padding_after);
 }
 
 Initial conv_initial(const std::optional<Initial>& given, const std::vector<std::int64_t>& weight_shape) {
@@ -104,46 +104,34 @@ Initial conv_initial(const std::optional<Initial>& given, const std::vector<std:
   return Initial::kaiming_uniform(static_cast<double>(fans_of(weight_shape).in), std::sqrt(5.0));
 }
 
-ConvForm conv_form(const std::string& whose, const std::string& spec, const Space& X,
-                   const std::vector<std::int64_t>& weight_shape, const ConvWindows& windows) {
+ConvGeometry conv_geometry(const std::string& whose, const std::string& spec, const Space& X,
+                           const std::vector<std::int64_t>& weight_shape, const ConvWindows& windows) {
   const Indices letters = conv_letters(whose, spec);
   check_dims(whose, letters[0], X);
   RIESZ_CHECK(weight_shape.size() == letters[1].size(), whose, ": a weight of shape ",
               at::IntArrayRef(weight_shape), " for \"", letters[1], "\"");
-  check_groups(whose, windows.groups, X.shape()[1], weight_shape);
-  const std::vector<std::int64_t> inputs(X.shape().begin() + 2, X.shape().end());
+  const std::int64_t in = X.shape()[1], groups = windows.groups;
+  check_groups(whose, groups, in, weight_shape[0]);
+  RIESZ_CHECK(weight_shape[1] * groups == in, whose, ": x has ", in, " channels in ", groups,
+              " groups, but the weight of shape ", at::IntArrayRef(weight_shape), " reads ", weight_shape[1],
+              " each; it must be ", in / groups);
+  const std::vector<std::int64_t> inputs = spatial_extents(X);
   const std::vector<std::int64_t> kernel(weight_shape.begin() + 2, weight_shape.end());
-  ConvForm form{planned_letters(letters, windows.groups),
-                windows_of(whose, kernel, inputs, windows.stride, windows.dilation, windows.padding),
-                {},
-                {},
-                windows.groups,
-                weight_shape[0]};
-  if (windows.groups > 1)
-    form.dims.push_back({1, 1, reading_of_groups(windows.groups, X.shape()[1], weight_shape[0])});
+  ConvGeometry geometry{planned_letters(letters, groups),
+                        windows_of(whose, kernel, inputs, windows.stride, windows.dilation, windows.padding),
+                        {},
+                        {},
+                        groups,
+                        weight_shape[0]};
+  if (groups > 1) geometry.dims.push_back({1, 1, reading_of_groups(groups, in, weight_shape[0])});
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const bool open = inputs[i] == Space::any;
-    form.outputs.push_back(open ? inputs[i] : output_extent(form.windows[i], inputs[i]));
+    geometry.outputs.push_back(open ? inputs[i] : output_extent(geometry.windows[i], inputs[i]));
     const int dim = static_cast<int>(i) + 2;
-    if (!open && !element_by_element(form.windows[i]))
-      form.dims.push_back({dim, dim, reading_of(form.windows[i], inputs[i], windows.padding.mode)});
+    if (!open && !element_by_element(geometry.windows[i]))
+      geometry.dims.push_back({dim, dim, reading_of(geometry.windows[i], inputs[i], windows.padding.mode)});
   }
-  return form;
-}
-
-Space bound(const std::string& whose, const ConvForm& form, const Space& X, const Space& Y) {
-  RIESZ_CHECK(Y.dims() == X.dims(), whose, ": the result lies in ", to_string(Y), ", which has ", Y.dims(),
-              " dims; x has ", X.dims());
-  std::vector<std::int64_t> shape{X.shape()[0], form.channels_out};
-  shape.insert(shape.end(), form.outputs.begin(), form.outputs.end());
-  for (std::size_t dim = 0; dim < shape.size(); ++dim) {
-    const std::int64_t given = Y.shape()[dim];
-    RIESZ_CHECK(given == Space::any || shape[dim] == Space::any || given == shape[dim], whose, ": dim ", dim,
-                " of the result has ", shape[dim], " elements, but ", given, " in ", to_string(Y),
-                "; x lies in ", to_string(X));
-    if (shape[dim] == Space::any) shape[dim] = given;
-  }
-  return Y.with_shape(shape);
+  return geometry;
 }
 
 }  // namespace riesz::detail
