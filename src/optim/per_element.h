@@ -55,7 +55,7 @@ struct ElementsPlace {
 /// The places of the shares of those parameters, of all without `has`; others have no elements.
 std::vector<ElementsPlace> places_of_elements(const std::vector<Extent>& shares, const Which& has = {});
 
-/// What is brought, updated and let go at once: neighbouring elements of a buffer.
+/// Neighbouring elements of a buffer, which are brought, updated and let go at once.
 struct StateWindow {
   StorePart shares;   ///< those that have some of them
   Interval elements;  ///< of the buffer

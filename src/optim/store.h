@@ -84,8 +84,8 @@ class Store {
   virtual State state();
 
   /// Says where optimizers keep their state of the shares: in `place`, or, without one, in memory on the
-  /// values' device. Call it before an optimizer is made of the store. Of `several` stores it is said of the
-  /// store of all.
+  /// values' device. Call it before an optimizer is made of the store. With
+  /// `several` stores call it on the store of all.
   void keep_state_in(std::shared_ptr<StatePlace> place) { state_place_ = std::move(place); }
   /// nullptr: in memory on the values' device.
   const std::shared_ptr<StatePlace>& state_place() const { return state_place_; }

@@ -23,7 +23,7 @@ struct FieldFiles {
 /// channels, rows and columns.
 FieldFiles open_field_files(const Config& config);
 
-/// Of an array of fields: 1 where it has no dim of channels.
+/// The number of channels of an array of fields; 1 if it has no dim of channels.
 std::int64_t channels_of(const StoredArray& fields);
 
 /// The elements of a box of (rows, channels, height, width), in the array's type.

@@ -10,7 +10,7 @@
 
 namespace riesz {
 
-/// Of a channel of fields, over rows and points.
+/// The moments of a channel of fields, over rows and points.
 struct Moments {
   double mean = 0, variance = 0;
 };
@@ -26,7 +26,7 @@ class FieldMoments {
   /// is not finite in that type.
   FieldMoments(const StoredArray& fields, at::ScalarType as);
 
-  /// Of each channel, over these rows. Local.
+  /// The moments of each channel, over these rows. Local.
   std::vector<Moments> over(const Interval& rows) const;
   /// The sum of the squares of a row's numbers. Local.
   double squares(std::int64_t row) const;

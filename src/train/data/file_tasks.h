@@ -32,7 +32,7 @@ class FileTask : public Task {
   /// Collective over the job. @throws Error as `open_field_files`, `RowNumbers` and `FieldMoments`.
   FileTask(const Config& config, bool coordinates);
 
-  /// Of rows of these numbers.
+  /// The targets of the rows with these numbers.
   virtual Rows targets_of(std::vector<std::int64_t> numbers) const = 0;
   std::int64_t size() const { return files_.inputs.shape().back(); }
 

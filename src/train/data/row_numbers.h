@@ -18,7 +18,7 @@ class RowNumbers {
   /// `count` rows, of which the share data.held_out is held out. `of` names them in an error.
   /// @throws Error if nothing is left to hold out or to train on.
   RowNumbers(const Config& config, std::int64_t count, const std::string& of);
-  /// Of rows that are made by a seed: data.count.
+  /// The numbers of rows that a seed makes, data.count of them.
   explicit RowNumbers(const Config& config);
 
   std::int64_t held_out() const { return held_out_; }
