@@ -28,6 +28,8 @@ void plans() {
 /// One worker's part of a step, with no other worker there.
 void step(int rank, int workers) {
   Simulation job(rank, workers);
+  WithoutValues nothing_is_computed;
+  MemoryRecord memory;
   Partition mesh = Partition::world().grid({{"dp", 2}, {"tp", workers / 2}});
   Llama model(spaces::sequence_parallel(mesh), config);
   model.initialise(1, at::kFloat);
@@ -39,6 +41,7 @@ void step(int rank, int workers) {
 
   Counters::instance().reset();
   Counters::instance().record(true);
+  memory.restart();
   Chain chain;
   backward(cross_entropy(model(tokens), targets).mean());
   optimizer.step();
@@ -56,6 +59,10 @@ void step(int rank, int workers) {
   Holdings held = zero.holdings();
   std::printf("It holds %ld bytes of parameters, %ld of gradients, %ld of the optimizer's state.\n",
               long(held.parameters), long(held.gradients), long(optimizer.bytes()));
+  MemoryUse most = memory.at_peak();
+  std::printf("A step takes at most %ld bytes: %ld that last, %ld of activations, %ld for a moment.\n",
+              long(most.all()), long(most.lasting), long(most.activations),
+              long(most.gradients + most.temporaries));
 }
 
 int work(int, char**) {

@@ -95,7 +95,10 @@ std::string memory_plan(const Config& given, const HostWords& host, Form form) {
                                    {"bytes_of_a_rank", nlohmann::ordered_json::object()}};
     for (const auto& [name, bytes] : categories(each)) json["bytes_of_a_rank"][name] = bytes;
     json["bytes_of_a_rank"]["in all"] = each.all();
-    if (each.on_disk > 0) json["bytes_of_a_rank"]["on disk, besides"] = each.on_disk;
+    if (each.elsewhere > 0) json["bytes_of_a_rank"]["elsewhere, besides"] = each.elsewhere;
+    if (each.elsewhere > 0) json["bytes_of_a_rank"]["read and written there in a step"] = 2 * each.elsewhere;
+    if (each.activations_on_disk > 0)
+      json["bytes_of_a_rank"]["activations on a disk, besides"] = each.activations_on_disk;
     if (each.at_worst > 0) json["bytes_of_a_rank"]["at worst, besides"] = each.at_worst;
     json["ranks_on_a_host"] = ranks;
     json["bytes_on_a_host"] = ranks * each.all();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -117,7 +118,8 @@ double given(const Module& module, std::int64_t images) {
 /// What stages share out.
 struct Block {
   const Module* module;
-  bool again;  ///< does it run again in backward?
+  bool again = false;     ///< does it run again in backward?
+  bool repeated = false;  ///< may what it saves lie elsewhere?
 };
 
 /// The model's blocks in the order of calls. Residual blocks are counted in the whole model, as
@@ -127,7 +129,7 @@ std::vector<Block> blocks_of(const Config& config, const Module& model) {
   const auto add_repeated = [&](const std::vector<Module*>& repeated) {
     const auto every = static_cast<std::size_t>(config.layout.recompute_every);
     for (std::size_t i = 0; i < repeated.size(); ++i)
-      blocks.push_back({repeated[i], config.layout.recompute == "blocks" && i % every == 0});
+      blocks.push_back({repeated[i], config.layout.recompute == "blocks" && i % every == 0, true});
   };
   if (model.is_repeated()) {
     add_repeated(model.parts());
@@ -137,7 +139,7 @@ std::vector<Block> blocks_of(const Config& config, const Module& model) {
     if (part->is_repeated())
       add_repeated(part->parts());
     else
-      blocks.push_back({part, false});
+      blocks.push_back({part});
   }
   return blocks;
 }
@@ -223,10 +225,10 @@ void add_state(MemoryEstimate& e, const Config& config, const Elements& all, dou
   e.gradients = from(2) * kFull;
   const double masters = config.precision == "fp32" ? 0 : from(1);
   const double errors = errors_to_send(config.optimizer, all.trained, team);
-  const StateBytes of_state = state_by_place(config, state_of(config, all, from(1)) * kFull);
-  e.on_disk = of_state.on_disk;
-  e.optimizer = of_state.in_memory + (errors + masters) * kFull +
-                momenta_of_all(config.optimizer, all.trained, config.layout.zero);
+  const StateBytes of_state = state_by_place(config, state_of(config, all, from(1)) * kFull, masters * kFull);
+  e.elsewhere = of_state.elsewhere;
+  e.optimizer =
+      of_state.in_memory + errors * kFull + momenta_of_all(config.optimizer, all.trained, config.layout.zero);
   // As of a text's model: two segments of sums on their way; in stage 3 also two units' values.
   const double small = std::min(all.trained, static_cast<double>(ZeroOptions{}.bucket));
   const double unit = stage == 3 ? all.largest_unit : std::max(all.largest_unit, small);
@@ -236,21 +238,43 @@ void add_state(MemoryEstimate& e, const Config& config, const Elements& all, dou
   e.sums = stage >= 2 ? 2 * segment * kFull : 0;
   e.gathered = stage == 3 ? (2 * unit + all.kept_units) * in_type(config) : 0;
   const bool copies = config.checkpoint.save && config.checkpoint.background;
-  const double state = state_of(config, all, all.trained) + (config.precision == "fp32" ? 0 : all.trained);
+  const bool at_once = config.offload.state != "device";  // all but values is written while it is read
+  const double state =
+      at_once ? 0 : state_of(config, all, all.trained) + (config.precision == "fp32" ? 0 : all.trained);
   if (copies)
     e.checkpoint = ((all.trained + all.untrained) * in_type(config) + state * kFull) / team + errors * kFull;
+}
+
+/// The most that so many neighbours have together.
+double most_at_once(const std::vector<double>& all, std::size_t neighbours) {
+  double sum = 0, most = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sum += all[i] - (i >= neighbours ? all[i - neighbours] : 0);
+    most = std::max(most, sum);
+  }
+  return most;
 }
 
 void add_activations(MemoryEstimate& e, const Config& config, const Share& share) {
   const std::int64_t parts = micro_batches_of(config), images = (config.train.batch + parts - 1) / parts;
   double kept = 0, greatest = 0;
+  std::vector<double> elsewhere;  // of blocks that save on a disk
   for (const Block& block : share.blocks) {
     const double all = kept_for_backward(*block.module, images, in_type(config));
-    kept += block.again ? in_type(config) * given(*block.module, images) : all;
+    const double saved = block.again ? in_type(config) * given(*block.module, images) : all;
+    if (block.repeated && config.offload.activations == "disk")
+      elsewhere.push_back(saved);
+    else
+      kept += saved;
     if (block.again) greatest = std::max(greatest, all);
   }
-  e.activations = kept + greatest;
-  e.under_way = std::max(0.0, share.under_way - 1) * kept;
+  const double more = std::max(0.0, share.under_way - 1);
+  const auto depth = static_cast<std::size_t>(config.offload.depth);
+  e.activations = kept + greatest + most_at_once(elsewhere, 1 + depth);
+  e.under_way = more * kept + (more > 0 ? most_at_once(elsewhere, depth) : 0);
+  if (!elsewhere.empty())
+    e.activations_on_disk +=
+        (1 + more) * std::accumulate(elsewhere.begin(), elsewhere.end(), 0.0) - elsewhere.back();
 }
 
 }  // namespace

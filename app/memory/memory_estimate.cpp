@@ -232,17 +232,22 @@ double kept_of_region(const Config& config, const Model& m, double rows, const E
   return bytes.stored * m.sizes.stream(rows, m.T) / workers;
 }
 
-/// What all blocks keep at the most: when backward begins; or once it has come to the last region, which then
-/// has all that a block keeps, while the logits and what the blocks behind it kept are gone.
-double kept_of_blocks(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
-                      double logits) {
-  if (m.layers < 1) return 0;
+/// What a block keeps from forward on, in the mean, and what one keeps more when it has run again.
+struct KeptOfBlock {
+  double each = 0, more = 0;
+};
+
+/// All blocks keep most when backward begins; or once it has come to the last region, which then has all that
+/// a block keeps, while the logits and what the blocks behind it kept are gone.
+KeptOfBlock kept_for_backward(const Config& config, const Model& m, double rows, const ElementBytes& bytes,
+                              double logits) {
+  if (m.layers < 1) return {};
   const double block = kept_of_all(m, rows, bytes) / m.layers + kept_to_drop(config, m, rows, bytes);
-  if (config.layout.recompute != "blocks") return m.layers * block;
+  if (config.layout.recompute != "blocks") return {block};
   const double every = real(config.layout.recompute_every), regions = std::ceil(m.layers / every);
   const double region = kept_of_region(config, m, rows, bytes), after = std::fmod(m.layers - 1, every);
-  return (m.layers - regions) * block + regions * region +
-         std::max(0.0, block - region - after * block - logits);
+  return {((m.layers - regions) * block + regions * region) / m.layers,
+          std::max(0.0, block - region - after * block - logits)};
 }
 
 /// How a stage of ZeRO shares the part's parameters out. Experts are shared out by the workers that have the
@@ -277,10 +282,9 @@ void estimate_state(MemoryEstimate& e, const Config& config, const Model& m) {
   e.parameters = (shared.from(3) + m.untrained.elements) * stored;
   e.gradients = shared.from(2) * kFp32;
   const StateBytes state =
-      state_by_place(config, optimizer_state(config.optimizer, m, shared.from(1)) * kFp32);
-  e.on_disk = state.on_disk;
-  e.optimizer = state.in_memory +
-                (errors_to_send(config.optimizer, shared.whole, shared.team) + masters) * kFp32 +
+      state_by_place(config, optimizer_state(config.optimizer, m, shared.from(1)) * kFp32, masters * kFp32);
+  e.elsewhere = state.elsewhere;
+  e.optimizer = state.in_memory + errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32 +
                 momenta_of_all(config.optimizer, shared.whole, config.layout.zero);
   // Two segments of sums on their way; in stage 3 also two units' values. Small modules share a bucket.
   const double small = std::min(shared.whole, static_cast<double>(ZeroOptions{}.bucket));
@@ -309,8 +313,14 @@ void estimate_activations(MemoryEstimate& e, const Config& config, const Model& 
   const double rows = std::ceil(batch / parts);
   const double stream = m.sizes.stream(rows, m.T);
   const double logits = last * m.sizes.logits(rows, m.T) * bytes_of_logit(config, true);
-  const double blocks = kept_of_blocks(config, m, rows, bytes, logits);
-  const double others = std::max(0.0, m.part.under_way - 1) * blocks;
+  const KeptOfBlock block = kept_for_backward(config, m, rows, bytes, logits);
+  const bool on_disk = config.offload.activations == "disk";
+  const double depth = real(config.offload.depth), more = std::max(0.0, m.part.under_way - 1);
+  const double blocks = (on_disk ? std::min(m.layers, 1 + depth) : m.layers) * block.each + block.more;
+  // On a disk: some of the next micro-batch, while backward reads ahead.
+  const double others = on_disk ? std::min(depth, more * m.layers) * block.each : more * blocks;
+  // The last block goes back first.
+  if (on_disk) e.activations_on_disk += std::max(0.0, (1 + more) * m.layers - 1) * block.each;
   const double behind = last * 2 * bytes.stored * stream;
   const double kept = std::min(1.0, m.part.under_way) * blocks + behind;
 
@@ -343,8 +353,9 @@ double checkpoint_copy(const Config& config, const Model& m) {
   const double frozen = shared.by_replicas(m.untrained) * element_bytes(config).stored;
   if (shared.whole == 0) return frozen;  // a stage that trains nothing
   const double mine = (shared.stage >= 1 ? shared.share : shared.by_replicas(m.trained)) / shared.whole;
-  const double value = element_bytes(config).stored + (config.precision == "fp32" ? 0 : kFp32);
-  const double state = optimizer_state(config.optimizer, m, shared.whole);
+  const bool at_once = config.offload.state != "device";  // all but values is written while it is read
+  const double value = element_bytes(config).stored + (config.precision == "fp32" || at_once ? 0 : kFp32);
+  const double state = at_once ? 0 : optimizer_state(config.optimizer, m, shared.whole);
   return shared.whole * value * mine + state * kFp32 * (config.optimizer.kind == "adafactor" ? 1 : mine) +
          errors_to_send(config.optimizer, shared.whole, shared.team) * kFp32 + frozen;
 }

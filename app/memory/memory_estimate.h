@@ -32,8 +32,12 @@ struct MemoryEstimate {
   /// take more on a rank whose experts all tokens choose.
   double at_worst = 0;
 
-  /// Not in `all`: the optimizer's state on a disk.
-  double on_disk = 0;
+  /// Not in `all`: the optimizer's state on a disk or a host, with masters that lie there. A step reads all
+  /// of it, and writes it.
+  double elsewhere = 0;
+
+  /// Not in `all`: what blocks save for backward, on a disk.
+  double activations_on_disk = 0;
 
   /// The buffers through which values and gradients pass, as `Holdings::passing`.
   double passing() const { return gathered + sums; }

@@ -42,7 +42,9 @@ std::string to_string(const MemoryEstimate& e) {
   };
   for (const auto& [name, bytes] : categories(e)) row(name, bytes);
   row("in all", e.all());
-  if (e.on_disk > 0) row("on disk, besides", e.on_disk);
+  if (e.elsewhere > 0) row("elsewhere, besides", e.elsewhere);
+  if (e.elsewhere > 0) row("moved in a step", 2 * e.elsewhere);
+  if (e.activations_on_disk > 0) row("activations, besides", e.activations_on_disk);
   if (e.at_worst > 0) row("at worst, besides", e.at_worst);
   return text;
 }

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "riesz/app/jobs/explain.h"
-#include "riesz/app/memory/counted_memory.h"
 #include "riesz/app/models/model.h"
 #include "riesz/app/models/scalar_type.h"
+#include "riesz/comm/memory_record.h"
 #include "riesz/comm/simulation.h"
 #include "riesz/comm/without_values.h"
 #include "riesz/train/config/layout.h"
@@ -22,7 +22,7 @@ namespace {
 double memory_of_rank(const Config& config, const Tiling& tiling, std::int64_t at_once, int rank) {
   const Simulation job(rank, workers_of(config));
   const WithoutValues nothing_computed;
-  const CountedMemory counted;
+  const MemoryRecord record;
   const Partition workers = Partition::world().grid(job_axes(config.layout));
   const at::ScalarType type = scalar_type(config.precision);
   const HeldModel model = make_image_model(tiling.model, type, layout_on(config.layout, workers), workers);
@@ -33,7 +33,7 @@ double memory_of_rank(const Config& config, const Tiling& tiling, std::int64_t a
     return at::empty({box[0].size(), box[1].size(), box[2].size(), box[3].size()}, at::kFloat);
   };
   predict_tiles(model.learner, some, at_once, read, [](const PredictedTile&) {});
-  return static_cast<double>(CountedMemory::peak());
+  return static_cast<double>(record.peak());
 }
 
 }  // namespace

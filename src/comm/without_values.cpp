@@ -195,13 +195,13 @@ TORCH_LIBRARY_IMPL(_, Fake, all) { all.fallback(torch::CppFunction::makeFromBoxe
 WithoutValues::WithoutValues()
     : outer_(c10::impl::tls_is_dispatch_key_included(kKey)), allocator_(c10::GetCPUAllocator()) {
   static c10::Allocator* const reserved = reserved_memory(allocator_);
-  c10::SetCPUAllocator(reserved);
+  c10::SetCPUAllocator(reserved, kScopedAllocator);
   c10::impl::tls_set_dispatch_key_included(kKey, true);
 }
 
 WithoutValues::~WithoutValues() {
   c10::impl::tls_set_dispatch_key_included(kKey, outer_);
-  c10::SetCPUAllocator(allocator_);
+  c10::SetCPUAllocator(allocator_, kScopedAllocator);
 }
 
 bool has_values() { return !c10::impl::tls_is_dispatch_key_included(kKey); }

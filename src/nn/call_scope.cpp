@@ -6,11 +6,14 @@
 
 #include "riesz/comm/trace/range.h"
 #include "riesz/nn/call_state.h"
+#include "riesz/nn/offload/activation_offload.h"
 
 namespace riesz {
 
 CallScope::CallScope(std::shared_ptr<const Origin> origin) : layer_(std::move(origin)) {
-  ++detail::call_state().calls;
+  detail::CallState& state = detail::call_state();
+  if (state.offload != nullptr) state.offload->begin(LayerScope::current()->layer);
+  ++state.calls;
   if (RangeSink* sink = range_sink())
     sink->begin(RangeKind::layer, name_of_layer(LayerScope::current().get()), {});
 }
@@ -18,6 +21,7 @@ CallScope::CallScope(std::shared_ptr<const Origin> origin) : layer_(std::move(or
 CallScope::~CallScope() {
   if (RangeSink* sink = range_sink()) sink->end();
   detail::CallState& state = detail::call_state();
+  if (state.offload != nullptr) state.offload->end();
   if (--state.calls == 0) state.outermost_call.reset();
 }
 

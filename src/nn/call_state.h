@@ -12,6 +12,7 @@ namespace riesz {
 class ContextScope;
 class Crossing;
 class ModelCache;
+class OffloadScope;
 class RegionScope;
 class Stages;
 
@@ -34,6 +35,7 @@ struct CallState {
   RegionScope* regions = nullptr;
   const InRegion* region = nullptr;
   SavedTensors::Scope* saving = nullptr;
+  OffloadScope* offload = nullptr;  ///< of what blocks save
   SaveWatch* save_watch = nullptr;
   ResultWatch* result_watch = nullptr;
   std::shared_ptr<DeferredQueue> deferred;  ///< gradients that are put off

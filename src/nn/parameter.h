@@ -50,9 +50,9 @@ class ParameterKeeper {
   virtual void gradient_to_come(std::size_t key) = 0;
   /// Such a term has arrived: this worker's part of it, if any, is at the leaf. Local.
   virtual void gradient_left(std::size_t key) = 0;
-  /// A micro-batch of a pipeline comes to a chunk that uses its parameters, in which it goes back by a pass
-  /// of its own: for the `times`-th time, from 1. Each run of a pipeline has a number `run`. Local, but on
-  /// all workers of the model alike. @throws Error where the step has no such pass.
+  /// A run of a pipeline comes to its parameters, of `times` micro-batches. Each of them is a pass of the
+  /// step. Each run has a number `run`, and counts once however often it is said. Local, but on all workers
+  /// of the model alike.
   virtual void come(std::uint64_t run, std::int64_t times) = 0;
 };
 

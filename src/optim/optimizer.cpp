@@ -7,6 +7,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <set>
 #include <utility>
@@ -14,7 +15,9 @@
 #include "riesz/comm/error.h"
 #include "riesz/comm/host_value.h"
 #include "riesz/comm/late_checks.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/optim/finite.h"
+#include "riesz/optim/throw_on_all.h"
 
 namespace riesz {
 namespace {
@@ -49,6 +52,11 @@ void cut_to(Share& share, const Interval& all, const Interval& window) {
   share.gradient = share.gradient.narrow(0, begin, cut.size());
 }
 
+bool is_half(at::ScalarType type) { return accumulation_type(type) != type; }
+
+/// In which a share is trained: of a half value, that of its master.
+at::ScalarType trained_type(const Share& share) { return accumulation_type(share.value.scalar_type()); }
+
 std::string names_of(const std::vector<Share>& shares, const StorePart& part) {
   if (part.first == part.last) return "";
   const std::string &first = shares[part.first].parameter.name(),
@@ -71,13 +79,55 @@ Optimizer::Optimizer(std::string name, std::shared_ptr<Store> store, const Setti
   check_not_negative(name_, "weight_decay", general_.weight_decay);
   for (const Group& group : groups_) check_group(name_, general_, group);
   const std::shared_ptr<StatePlace>& place = store_->state_place();
-  if (!place) return;
+  if (!place) {
+    store_->keep_masters_in({});
+    return;
+  }
   RIESZ_CHECK(
       looks_at == LooksAt::elements, name_, ": its state cannot lie on ", place->describe(),
       ", because an update looks at whole parameters, and a few elements are in memory at a time; take "
       "SGD, Adam or AdamW, or leave the state in memory (Store::keep_state_in)");
+  in_place_ = true;
+  if (store_->lies_there() == LiesThere::state_and_masters)
+    for (Extent& share : extents_) share.half = is_half(share.parameter.type());
+  agrees_ = !place->is_host_memory();
   windows_ = windows_of(extents_, place->page_bytes());
   elements_ = places_of_elements(extents_);
+  keep_masters();
+}
+
+/// The place of so many windows, which must be there on all workers.
+std::shared_ptr<PerElement> Optimizer::room_for(const std::string& key, PerElement::Of of) {
+  std::string failed;
+  try {
+    paged_.push_back(std::make_shared<PerElement>(key, extents_, windows_, *store_->state_place(),
+                                                  concat(name_, ": ", key), of));
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  agree(failed);
+  return paged_.back();
+}
+
+/// All of the store's workers have the same list of shares.
+void Optimizer::agree(const std::string& failed) const {
+  if (agrees_ && !extents_.empty()) throw_on_all(store_->partition(), failed);
+  if (!failed.empty()) throw Error(failed);
+}
+
+void Optimizer::keep_masters() {
+  if (store_->lies_there() == LiesThere::state) return store_->keep_masters_in({});
+  masters_ = room_for("master", PerElement::Of::halves);
+  std::vector<std::shared_ptr<const StateElsewhere>> places;
+  for (std::size_t i = 0; i < extents_.size(); ++i)
+    places.push_back(masters_->has(i) ? masters_->elsewhere(i) : nullptr);
+  std::string failed;
+  try {
+    store_->keep_masters_in(std::move(places));
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  agree(failed);
 }
 
 void Optimizer::set_learning_rate(double learning_rate) {
@@ -95,10 +145,8 @@ const PerElement& Optimizer::keep(const std::string& key, const Which& has) {
   const auto what = [&] { return concat(name_, ": ", key); };
   said_of_it(
       [&] {
-        const bool elsewhere = !elements_.empty();
-        kept_.push_back(
-            elsewhere ? std::make_shared<PerElement>(key, extents_, windows_, *store_->state_place(), what())
-                      : std::make_shared<PerElement>(key, extents_, has));
+        kept_.push_back(in_place_ ? room_for(key, PerElement::Of::all)
+                                  : std::make_shared<PerElement>(key, extents_, has));
       },
       what);
   return *kept_.back();
@@ -110,12 +158,12 @@ void Optimizer::check_same(const std::vector<Share>& shares) const {
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const Share& now = shares[i];
     const Extent& then = extents_[i];
-    RIESZ_CHECK(now.parameter.name() == then.parameter.name() && now.begin == then.begin &&
-                    now.value.numel() == then.size && now.value.dtype() == then.options.dtype(),
+    RIESZ_CHECK(now.parameter == then.parameter && now.begin == then.begin &&
+                    now.value.numel() == then.size && trained_type(now) == then.options.dtype(),
                 name_, ": share ", i, " was ", then.size, " elements of ", then.parameter.name(), " from ",
                 then.begin, ", of type ", then.options.dtype(), ", and is ", now.value.numel(), " of ",
-                now.parameter.name(), " from ", now.begin, ", of type ", now.value.dtype());
-    RIESZ_CHECK(now.gradient.sizes() == now.value.sizes() && now.gradient.dtype() == now.value.dtype(), name_,
+                now.parameter.name(), " from ", now.begin, ", of type ", trained_type(now));
+    RIESZ_CHECK(now.gradient.sizes() == now.value.sizes() && now.gradient.dtype() == trained_type(now), name_,
                 ": the gradient of ", now.parameter.name(), " is ", now.gradient.sizes(), " of type ",
                 now.gradient.dtype(), ", its value ", now.value.sizes(), " of type ", now.value.dtype());
   }
@@ -147,6 +195,7 @@ void Optimizer::step() {
   std::size_t window = 0;
   const auto step = [this, number = steps_ + 1] { return concat(name_, ": step ", number); };
   const StorePart* part = nullptr;
+  std::string failed;  // why the place could not do its part
   const auto make = [&] {
     finite_ = check_finite(step, *store_, shares, store_->take_goes_on(only_if));
     if (finite_.defined()) found_inf_ = finite_.logical_not().to(at::kFloat);
@@ -155,18 +204,29 @@ void Optimizer::step() {
     prepare(shares);
     for (const StorePart& each : parts_) {
       part = &each;
-      if (!elements_.empty())
-        update_windows(shares, each, window);
-      else
-        update(shares, each);
+      update_part(shares, each, window, failed);
       store_->spread(each.number);
     }
+    part = nullptr;
+    if (in_place_) agree(failed);
   };
   said_of_it(make, [&] { return step() + (part != nullptr ? names_of(shares, *part) : ""); });
   if (finite_.defined()) made_.emplace(finite_);
   finite_.reset();
   found_inf_.reset();
   checks_ = late_checks_so_far();
+}
+
+/// Where a page fails, the worker goes on with what all do together, and the step ends with an error on all.
+void Optimizer::update_part(std::vector<Share>& shares, const StorePart& part, std::size_t& window,
+                            std::string& failed) {
+  if (!in_place_) return update(shares, part);
+  if (!failed.empty()) return;
+  try {
+    update_windows(shares, part, window);
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
 }
 
 /// Those of a part, from number `window` on. The windows behind the last one are those of the next step. The
@@ -177,17 +237,27 @@ void Optimizer::update_windows(std::vector<Share>& shares, const StorePart& part
   const std::size_t depth = place ? place->depth() : 0;
   for (; window < windows_.size() && windows_[window].shares.number == part.number; ++window) {
     for (std::size_t ahead = 0; ahead <= depth; ++ahead)
-      for (const auto& kept : kept_) kept->expect((window + ahead) % windows_.size());
-    for (const auto& kept : kept_) kept->bring(window);
-    const StateWindow& here = windows_[window];
-    const auto first = shares.begin() + static_cast<std::ptrdiff_t>(here.shares.first);
-    const std::vector<Share> whole(first, shares.begin() + static_cast<std::ptrdiff_t>(here.shares.last));
-    for (std::size_t i = here.shares.first; i < here.shares.last; ++i)
-      cut_to(shares[i], elements_[i].elements, here.elements);
-    update(shares, here.shares);
-    std::copy(whole.begin(), whole.end(), first);
-    for (const auto& kept : kept_) kept->let_go(true);
+      for (const auto& paged : paged_) paged->expect((window + ahead) % windows_.size());
+    for (const auto& paged : paged_) paged->bring(window);
+    update_window(shares, windows_[window]);
+    for (const auto& paged : paged_) paged->let_go(true);
   }
+}
+
+/// With what is here of it. Masters that are stand for their half values, which they are cast to.
+void Optimizer::update_window(std::vector<Share>& shares, const StateWindow& here) {
+  const auto first = shares.begin() + static_cast<std::ptrdiff_t>(here.shares.first);
+  const std::vector<Share> whole(first, shares.begin() + static_cast<std::ptrdiff_t>(here.shares.last));
+  std::vector<at::Tensor> halves;
+  for (std::size_t i = here.shares.first; i < here.shares.last; ++i) {
+    cut_to(shares[i], elements_[i].elements, here.elements);
+    if (!masters_ || !masters_->has(i)) continue;
+    halves.push_back(shares[i].value);
+    shares[i].value = masters_->of(i);
+  }
+  update(shares, here.shares);
+  for (std::size_t k = 0; k < halves.size(); ++k) halves[k].copy_(shares[here.shares.first + k].value);
+  std::copy(whole.begin(), whole.end(), first);
 }
 
 /// A device says it one step late, when it has long computed it.
@@ -268,13 +338,14 @@ void Optimizer::loaded() {
 std::int64_t Optimizer::bytes() const {
   std::int64_t sum = derived_bytes();
   for (const auto& kept : kept_) sum += kept->bytes();
+  if (masters_) sum += masters_->bytes();
   for (const StateView& view : more_kept()) sum += static_cast<std::int64_t>(view.tensor.nbytes());
   return sum;
 }
 
 std::int64_t Optimizer::bytes_elsewhere() const {
   std::int64_t sum = 0;
-  for (const auto& kept : kept_) sum += kept->bytes_elsewhere();
+  for (const auto& paged : paged_) sum += paged->bytes_elsewhere();
   return sum;
 }
 

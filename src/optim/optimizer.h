@@ -51,7 +51,8 @@ class Optimizer {
   /// device the step changes nothing then, and the next one throws. All throw it alike. But on the CPU a
   /// worker that changed a gradient after the check throws alone.
   /// @throws Error if the store's shares are not what they were, or if gradients are reduced and should not
-  /// be, or the reverse.
+  /// be, or the reverse. Also, alike on all workers, if the `state_place` fails on one: its state is lost
+  /// then. With a disk a step has one AllMin of one number more.
   void step();
   void zero_gradients() { store_->zero_gradients(); }
 
@@ -99,6 +100,8 @@ class Optimizer {
 
   /// Keeps a number for each element, such as a moment, zero at first. With `has`, for those parameters
   /// alone.
+  /// On a disk it is collective: one AllMin of one number. @throws Error on all workers if there is no
+  /// room on one.
   const PerElement& keep(const std::string& key, const Which& has = {});
   const std::vector<Extent>& extents() const { return extents_; }
   /// The setting of share i at this step.
@@ -128,7 +131,13 @@ class Optimizer {
 
  private:
   void know_last_step() const;
+  std::shared_ptr<PerElement> room_for(const std::string& key, PerElement::Of of);
+  void keep_masters();
+  void agree(const std::string& failed) const;
+  void update_part(std::vector<Share>& shares, const StorePart& part, std::size_t& window,
+                   std::string& failed);
   void update_windows(std::vector<Share>& shares, const StorePart& part, std::size_t& window);
+  void update_window(std::vector<Share>& shares, const StateWindow& here);
   void check_same(const std::vector<Share>& shares) const;
   void check_reduced() const;
   void check_loaded() const;
@@ -140,9 +149,13 @@ class Optimizer {
   std::vector<Group> groups_;
   std::vector<Extent> extents_;
   std::vector<StorePart> parts_;
-  std::vector<StateWindow> windows_;     // where the store has a place for state
+  bool in_place_ = false;                // has the store a place for state?
+  bool agrees_ = false;                  // may the place fail on one worker?
+  std::vector<StateWindow> windows_;     // then
   std::vector<ElementsPlace> elements_;  // likewise
   std::vector<std::shared_ptr<PerElement>> kept_;
+  std::shared_ptr<PerElement> masters_;             // of half values, where they lie in the place
+  std::vector<std::shared_ptr<PerElement>> paged_;  // all that lies there
   // Those of a device are right once it is known whether the last step was made.
   mutable std::int64_t steps_ = 0;
   mutable std::vector<std::int64_t> steps_of_;  // of each share, as a state has them

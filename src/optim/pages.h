@@ -31,7 +31,8 @@ class Pages {
   virtual std::int64_t bytes_in_memory() const = 0;
 };
 
-/// A place where optimizers keep their state, other than the memory of the values' device: `disk_place`.
+/// A place where optimizers keep their state, other than the memory of the values' device: `disk_place`, and
+/// for values on a device `host_place`.
 class StatePlace {
  public:
   virtual ~StatePlace() = default;
@@ -43,8 +44,16 @@ class StatePlace {
   virtual std::int64_t page_bytes() const = 0;
   /// How many pages are read ahead.
   virtual std::size_t depth() const = 0;
+  /// Is it the memory of the host? Then it serves values on a device alone.
+  virtual bool is_host_memory() const { return false; }
   /// Such as `the disk of "/scratch" (io_uring, without the page cache)`.
   virtual std::string describe() const = 0;
+};
+
+/// What lies in a `StatePlace`.
+enum class LiesThere {
+  state,              ///< what an optimizer keeps of the values
+  state_and_masters,  ///< also the fp32 masters of bf16 and fp16 values
 };
 
 }  // namespace riesz

@@ -10,14 +10,17 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/sum/ordered_sum.h"
 
 namespace riesz {
 
 std::vector<Extent> extents(const std::vector<Share>& shares) {
   std::vector<Extent> result;
   for (const Share& share : shares) {
+    const at::ScalarType trained = accumulation_type(share.value.scalar_type());
     result.push_back({share.parameter, share.begin, share.value.numel(),
-                      share.value.options().requires_grad(false), share.part, share.counted, share.copy_of});
+                      share.value.options().dtype(trained).requires_grad(false), share.part, share.counted,
+                      share.copy_of});
   }
   return result;
 }
@@ -46,7 +49,7 @@ std::vector<ElementsPlace> places_of_elements(const std::vector<Extent>& shares,
   const Extent* before = nullptr;
   std::int64_t end = 0;
   for (const Extent& share : shares) {
-    const bool same = before != nullptr && before->part == share.part &&
+    const bool same = before != nullptr && before->part == share.part && before->half == share.half &&
                       before->options.dtype() == share.options.dtype() &&
                       before->options.device() == share.options.device();
     if (!same) end = 0;
@@ -101,20 +104,20 @@ PerElement::PerElement(std::string key, const std::vector<Extent>& shares, const
 }
 
 PerElement::PerElement(std::string key, const std::vector<Extent>& shares, std::vector<StateWindow> windows,
-                       StatePlace& place, const std::string& what)
-    : key_(std::move(key)),
-      has_(shares.size(), true),
-      places_(places_of_elements(shares)),
-      windows_(std::move(windows)) {
+                       StatePlace& place, const std::string& what, Of of)
+    : key_(std::move(key)), places_(places_of_elements(shares)), windows_(std::move(windows)) {
   std::vector<std::int64_t> sizes;
   for (const Extent& share : shares) {
-    RIESZ_CHECK(share.options.device().is_cpu(), what, " lies on ", place.describe(), ", and the values of ",
-                share.parameter.name(), " on ", share.options.device().str(),
-                "; only state of values on the CPU may lie elsewhere");
+    RIESZ_CHECK(!place.is_host_memory() || !share.options.device().is_cpu(), what, ": the values of ",
+                share.parameter.name(),
+                " are on the CPU, so its state lies on the host in any case; leave out "
+                "host_place, or take disk_place");
     options_.push_back(share.options);
+    has_.push_back(of == Of::all || share.half);
   }
-  for (const StateWindow& window : windows_) sizes.push_back(window.bytes());
+  for (const StateWindow& window : windows_) sizes.push_back(has_[window.shares.first] ? window.bytes() : 0);
   pages_ = place.room(what, sizes);
+  waits_ = !place.is_host_memory();
 }
 
 at::Tensor PerElement::of(std::size_t first, std::size_t last) const {
@@ -130,24 +133,27 @@ at::Tensor PerElement::of(std::size_t first, std::size_t last) const {
   return here_.narrow(0, wanted.begin - window.elements.begin, wanted.size());
 }
 
+/// All shares of a window have half values, or none.
+bool PerElement::in_pages(std::size_t window) const { return pages_ && has_[windows_[window].shares.first]; }
+
 void PerElement::expect(std::size_t window) {
-  if (!pages_) return;
+  if (!in_pages(window)) return;
   let_go(true);  // of an update that threw: what it changed stays changed, as in memory
   pages_->expect(window);
 }
 
 void PerElement::bring(std::size_t window) {
-  if (!pages_) return;
+  if (!in_pages(window)) return;
   let_go(true);  // likewise
   const at::TensorOptions& options = windows_[window].options;
   page_ = pages_->bring(window).view(options.dtype().toScalarType());
   window_ = window;  // also where the device has no room for it
-  here_ = page_.to(options.device());
+  here_ = page_.to(options.device(), /*non_blocking=*/!waits_);
 }
 
 void PerElement::let_go(bool changed) {
   if (!window_) return;
-  if (changed && here_.defined() && !here_.is_same(page_)) page_.copy_(here_);
+  if (changed && here_.defined() && !here_.is_same(page_)) page_.copy_(here_, /*non_blocking=*/!waits_);
   here_.reset();
   page_.reset();
   pages_->let_go(*std::exchange(window_, std::nullopt), changed);
@@ -198,9 +204,13 @@ class PerElement::Elsewhere : public StateElsewhere {
   std::vector<Piece> pieces_;
 };
 
+std::shared_ptr<const StateElsewhere> PerElement::elsewhere(std::size_t i) {
+  return std::make_shared<const Elsewhere>(shared_from_this(), i);
+}
+
 void PerElement::put_into(StateView& view, std::size_t i) {
   if (pages_)
-    view.elsewhere = std::make_shared<const Elsewhere>(shared_from_this(), i);
+    view.elsewhere = elsewhere(i);
   else
     view.tensor = of(i);
 }

@@ -22,10 +22,11 @@ struct Extent {
   Parameter parameter;
   std::int64_t begin = 0;
   std::int64_t size = 0;
-  at::TensorOptions options;
+  at::TensorOptions options;  ///< of what is trained: of a half value, those of its master
   std::size_t part = 0;
   bool counted = true;
   std::optional<std::size_t> copy_of = std::nullopt;
+  bool half = false;  ///< are its values of a half type whose masters lie elsewhere?
 };
 
 /// The extents of shares, in their order.
@@ -46,7 +47,7 @@ struct StorePart {
 std::vector<StorePart> parts_of(const std::vector<Share>& shares, std::size_t parts);
 
 /// Where the elements of each share lie among those of its buffer: neighbouring shares of one part, type and
-/// device.
+/// device, which all have half values or none.
 struct ElementsPlace {
   std::size_t buffer = 0;
   Interval elements;
@@ -75,9 +76,10 @@ class PerElement : public std::enable_shared_from_this<PerElement> {
  public:
   /// For the shares of those parameters; for all without `has`.
   PerElement(std::string key, const std::vector<Extent>& shares, const Which& has = {});
-  /// For all shares, in a place. `what`: for errors.
+  /// In a place, for all shares, or those with half values. `what`: for errors.
+  enum class Of { all, halves };
   PerElement(std::string key, const std::vector<Extent>& shares, std::vector<StateWindow> windows,
-             StatePlace& place, const std::string& what);
+             StatePlace& place, const std::string& what, Of of = Of::all);
 
   const std::string& key() const { return key_; }
   /// Is anything kept of share i?
@@ -88,19 +90,23 @@ class PerElement : public std::enable_shared_from_this<PerElement> {
   at::Tensor of(std::size_t i) const { return of(i, i + 1); }
 
   /// Begins to read a window; brings it here; lets it go, written if it was changed. Nothing of what is in
-  /// memory.
+  /// memory, and of windows of which it has nothing.
   void expect(std::size_t window);
   void bring(std::size_t window);
   void let_go(bool changed);
 
   /// The tensor of a view of share i, or where it lies else.
   void put_into(StateView& view, std::size_t i);
+  /// Share i of what lies in a place.
+  std::shared_ptr<const StateElsewhere> elsewhere(std::size_t i);
   /// What it takes in memory, and what lies elsewhere.
   std::int64_t bytes() const;
   std::int64_t bytes_elsewhere() const { return pages_ ? pages_->bytes() : 0; }
 
  private:
   class Elsewhere;
+
+  bool in_pages(std::size_t window) const;
 
   std::string key_;
   std::vector<bool> has_;
@@ -110,6 +116,7 @@ class PerElement : public std::enable_shared_from_this<PerElement> {
   std::vector<at::TensorOptions> options_;  // of each share
   std::vector<StateWindow> windows_;
   std::unique_ptr<Pages> pages_;
+  bool waits_ = true;                  // for copies from and to a device
   std::optional<std::size_t> window_;  // that is here
   at::Tensor page_;                    // its numbers on the host
   at::Tensor here_;                    // the same on the values' device

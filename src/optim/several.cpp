@@ -31,6 +31,7 @@ class Several : public Store {
     std::vector<Share> all;
     std::map<std::string, std::size_t> before;  // those that are tied, of earlier stores
     std::size_t part = 0;
+    ends_.clear();
     for (const auto& store : stores_) {
       const std::size_t begin = all.size();
       for (Share& share : store->shares()) {
@@ -46,6 +47,7 @@ class Several : public Store {
       for (std::size_t i = begin; i < all.size(); ++i) {
         if (tied_.contains(all[i].parameter.name())) before.emplace(all[i].parameter.name(), i);
       }
+      ends_.push_back(all.size());
       part += store->parts();
     }
     return all;
@@ -62,6 +64,20 @@ class Several : public Store {
       if (part < store->parts()) return store->spread(part);
       part -= store->parts();
     }
+  }
+
+  void keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places) override {
+    const auto at = [&](std::size_t n) { return places.begin() + static_cast<std::ptrdiff_t>(n); };
+    for (std::size_t i = 0; i < stores_.size(); ++i) {
+      if (places.empty())
+        stores_[i]->keep_masters_in({});
+      else
+        stores_[i]->keep_masters_in({at(i == 0 ? 0 : ends_[i - 1]), at(ends_[i])});
+    }
+  }
+
+  void cast_masters() override {
+    for (const auto& store : stores_) store->cast_masters();
   }
 
   State state() override {
@@ -132,6 +148,7 @@ class Several : public Store {
   std::vector<std::shared_ptr<Store>> stores_;
   std::set<std::string> tied_;
   Partition partition_;
+  std::vector<std::size_t> ends_;  // of each store's shares among all
 };
 
 }  // namespace

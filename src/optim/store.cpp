@@ -11,7 +11,15 @@
 namespace riesz {
 
 void Store::updated() {
+  cast_masters();
   for (std::size_t part = 0; part < parts(); ++part) spread(part);
+}
+
+void Store::keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places) {
+  for (const auto& place : places)
+    RIESZ_CHECK(!place,
+                "this store keeps the masters of half values in memory; leave them there "
+                "(Store::keep_state_in with LiesThere::state)");
 }
 
 State Store::state() {

@@ -25,9 +25,9 @@ class Module;
 struct Share {
   Parameter parameter;
   std::int64_t begin = 0;
-  at::Tensor
-      value;  ///< flat and contiguous, fp32 or fp64: the trained value, or the fp32 master of a half one
-  at::Tensor gradient;  ///< flat and contiguous, of the value's type and size; zeros where none came
+  at::Tensor value;  ///< flat and contiguous, fp32 or fp64: the trained value, or the fp32 master of a half
+                     ///< one. A half value itself where its master lies elsewhere (`Store::keep_masters_in`)
+  at::Tensor gradient;  ///< flat and contiguous, of the value's size, fp32 or fp64; zeros where none came
   /// Does this worker count these elements in sums over the partition? Exactly one worker counts each element
   /// of the vector meant.
   bool counted = true;
@@ -70,7 +70,7 @@ class Store {
   /// Call it when the values of a part have been updated. It begins to make anew what is derived from them,
   /// such as half copies and gathered values.
   virtual void spread(std::size_t part) = 0;
-  /// The same for all parts.
+  /// The same for all parts. First it casts masters that lie elsewhere to their values.
   void updated();
   virtual void zero_gradients() = 0;
   virtual Holds holds() const = 0;
@@ -83,12 +83,24 @@ class Store {
   /// `updated` after something was written into it.
   virtual State state();
 
-  /// Says where optimizers keep their state of the shares: in `place`, or, without one, in memory on the
-  /// values' device. Call it before an optimizer is made of the store. With
+  /// Says where optimizers keep their state of the shares, and the masters if `what` has them: in `place`,
+  /// or, without one, in memory on the values' device. Call it before an optimizer is made of the store. With
   /// `several` stores call it on the store of all.
-  void keep_state_in(std::shared_ptr<StatePlace> place) { state_place_ = std::move(place); }
+  void keep_state_in(std::shared_ptr<StatePlace> place, LiesThere what = LiesThere::state) {
+    state_place_ = std::move(place);
+    lies_there_ = what;
+  }
   /// nullptr: in memory on the values' device.
   const std::shared_ptr<StatePlace>& state_place() const { return state_place_; }
+  LiesThere lies_there() const { return lies_there_; }
+
+  /// For optimizers: keeps the masters of half values in `places` from now on, one for each share, nullptr
+  /// for a share without a master; without places in memory again. It writes the masters of now there, gives
+  /// their memory back, and `shares` has the half values themselves. Who updates a master casts it to the
+  /// value. Local. @throws Error if the store keeps masters in memory alone.
+  virtual void keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places);
+  /// Casts masters that lie elsewhere to their values; `updated` does so. Local.
+  virtual void cast_masters() {}
 
   /// Tells the store that the gradients of these shares are finite on all workers, so that the next step need
   /// not look at them. For a caller that has just checked, such as clipping; on all workers alike. On a
@@ -130,6 +142,7 @@ class Store {
     std::vector<Seen> seen;
   };
   std::shared_ptr<StatePlace> state_place_;
+  LiesThere lies_there_ = LiesThere::state;
   std::uint64_t generation_ = 0;
   std::optional<Finite> finite_;
   at::Tensor norms_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "riesz/comm/error.h"
+#include "riesz/comm/sum/ordered_sum.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/optim/store.h"
@@ -72,7 +73,8 @@ class Whole : public Store {
       : parameters_(std::move(parameters)),
         workers_(std::move(workers)),
         values_(parameters_.size()),
-        gradients_(parameters_.size()) {
+        gradients_(parameters_.size()),
+        versions_(parameters_.size()) {
     std::set<const void*> known;
     for (const Parameter& parameter : parameters_) {
       check_free(parameter);
@@ -92,14 +94,17 @@ class Whole : public Store {
       RIESZ_CHECK(parameters_[i].trained(), "whole: the parameter ", parameters_[i].name(),
                   " was frozen after its optimizer was made, which would still move it; freeze first");
       const at::Tensor local = parameters_[i].value().local();
-      const at::ScalarType type = local.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+      const at::ScalarType type = accumulation_type(local.scalar_type());
       const at::TensorOptions options = local.options().dtype(type);
       const at::Tensor gradient = local.grad().defined() ? gradients_[i].of(local.grad(), type)
                                   : none_came.defined() && none_came.options().type_equal(options)
                                       ? none_came.narrow(0, 0, local.numel())
                                       : at::zeros({local.numel()}, options);
-      result.push_back(
-          {parameters_[i], 0, values_[i].of(local, type), gradient, counted(parameters_[i].space())});
+      result.push_back({parameters_[i], 0, value(i), gradient, counted(parameters_[i].space())});
+      if (master(i) && versions_[i] != parameters_[i].leaf()._version()) {  // something else has changed it
+        master(i)->write(result.back().value.to(type));
+        versions_[i] = parameters_[i].leaf()._version();
+      }
     }
     return result;
   }
@@ -109,13 +114,46 @@ class Whole : public Store {
     // Who updates many at once may raise no versions, by which copies and regions know of writes.
     for (const Parameter& parameter : parameters_) parameter.leaf().unsafeGetTensorImpl()->bump_version();
     for (Flat& value : values_) value.write_back();
+    for (std::size_t i = 0; i < parameters_.size(); ++i) versions_[i] = parameters_[i].leaf()._version();
+  }
+
+  void keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places) override {
+    const at::NoGradGuard no_gradient;
+    if (places.empty() && masters_.empty()) return;
+    const auto before = std::exchange(masters_, {});
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const bool was_elsewhere = !before.empty() && before[i];
+      const bool will_be = !places.empty() && places[i];
+      if (!was_elsewhere && !will_be) continue;
+      if (was_elsewhere) values_[i].write_back();
+      const at::Tensor now = was_elsewhere ? before[i]->read() : value(i);
+      if (will_be) places[i]->write(now);
+      values_[i] = {};
+      if (!will_be) value(i).copy_(now);
+      versions_[i] = parameters_[i].leaf()._version();
+    }
+    masters_ = std::move(places);
+  }
+
+  void cast_masters() override {
+    const at::NoGradGuard no_gradient;
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      if (master(i)) value(i).copy_(master(i)->read());
   }
 
   State state() override {
     State state = Store::state();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const at::Tensor local = parameters_[i].leaf().detach();
-      if (local.scalar_type() == state[i].tensor.scalar_type()) continue;
+      if (accumulation_type(local.scalar_type()) == local.scalar_type()) continue;
+      if (master(i)) {
+        StateView there = state[i];
+        there.key = "master";
+        there.tensor.reset();
+        there.elsewhere = master(i);
+        state.push_back(std::move(there));
+        continue;
+      }
       StateView value = state[i];
       state[i].key = "master";
       value.tensor = local.reshape({-1});
@@ -138,6 +176,17 @@ class Whole : public Store {
   }
 
  private:
+  /// Where the master of a half value lies elsewhere.
+  std::shared_ptr<const StateElsewhere> master(std::size_t i) const {
+    return masters_.empty() ? nullptr : masters_[i];
+  }
+  /// What is trained, or a half value whose master lies elsewhere; flat.
+  at::Tensor value(std::size_t i) {
+    const at::Tensor local = parameters_[i].value().local();
+    const at::ScalarType type = local.scalar_type();
+    return values_[i].of(local, master(i) ? type : accumulation_type(type));
+  }
+
   /// While no gradient has come, as when an optimizer is made: one for all, not as many as there are weights.
   at::Tensor zeros_before_any() const {
     at::Tensor largest;
@@ -147,7 +196,7 @@ class Whole : public Store {
       if (!largest.defined() || local.numel() > largest.numel()) largest = local;
     }
     if (!largest.defined()) return {};
-    const at::ScalarType type = largest.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+    const at::ScalarType type = accumulation_type(largest.scalar_type());
     return at::zeros({largest.numel()}, largest.options().dtype(type).requires_grad(false));
   }
 
@@ -160,6 +209,8 @@ class Whole : public Store {
   std::optional<Partition> workers_;
   std::vector<Flat> values_;
   std::vector<Flat> gradients_;
+  std::vector<std::shared_ptr<const StateElsewhere>> masters_;  // none: in memory
+  std::vector<std::int64_t> versions_;  // of leaves whose masters lie elsewhere, when these were right
 };
 
 }  // namespace

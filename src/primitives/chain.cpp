@@ -64,7 +64,15 @@ class MarkNode : public detail::Node {
 }  // namespace
 
 Chain::Chain(int channel) : channel_(channel), tape_(next_tape()) {
-  if (innermost != nullptr && innermost->in_backward_) around_ = innermost->pass();
+  if (innermost != nullptr && innermost->in_backward_) {
+    pass_ = innermost->pass();
+    recomputes_ = true;
+  }
+  enter();
+}
+
+Chain::Chain(int channel, const std::shared_ptr<const std::uint64_t>& pass)
+    : channel_(channel), tape_(next_tape()), pass_(pass) {
   enter();
 }
 
@@ -142,9 +150,11 @@ void Chain::restart() {
   tape_ = next_tape();
 }
 
+std::shared_ptr<const std::uint64_t> Chain::new_pass() { return next_tape(); }
+
 std::shared_ptr<const std::uint64_t> Chain::pass() const {
-  const auto around = around_.lock();
-  return around ? around : tape_;
+  const auto other = pass_.lock();
+  return other ? other : tape_;
 }
 
 void Chain::on_backward(std::function<void()> passed, at::Device device) {

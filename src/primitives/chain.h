@@ -20,8 +20,9 @@ namespace riesz {
 /// operator takes the chain's token, a tensor without elements, and gives the next one. So backward reaches
 /// every communication on every worker, in exactly the reverse order, also on workers that have no data or
 /// ignore a result. Make one for each loss; in a pipeline, for each stage and micro-batch. The tape of a
-/// chain is all that it has recorded since it was made or started anew. A tape with its backward is a pass;
-/// `Zero` counts passes. Calls without gradient do not touch the chain.
+/// chain is all that it has recorded since it was made or started anew. A tape with its backward is a pass,
+/// unless the chain is made in a pass with others; `Zero` counts passes. Calls without gradient do not touch
+/// the chain.
 ///
 ///     Chain chain;
 ///     backward(loss(model(x)));
@@ -38,6 +39,10 @@ class Chain {
   /// Makes a chain, which this thread enters. `channel` is the same on all workers that take part. By default
   /// it is this thread's: 0 outside of all chains and channel scopes.
   explicit Chain(int channel = current_channel());
+  /// Makes a chain of a pass (`new_pass`) that has several, such as a micro-batch that goes through several
+  /// stages. All of them are recorded before one goes backward. Whoever made the pass holds it until the last
+  /// of them has gone backward.
+  Chain(int channel, const std::shared_ptr<const std::uint64_t>& pass);
   /// Leaves it. Ends the job if another thread is still in it.
   ~Chain();
   Chain(const Chain&) = delete;
@@ -83,9 +88,13 @@ class Chain {
   std::uint64_t tape() const { return *tape_; }
   /// An object that lives as long as the tape.
   std::shared_ptr<const void> lifetime() const { return tape_; }
-  /// The identity of the pass that this tape belongs to. A chain made in another chain's backward, to
-  /// recompute a region, belongs to that chain's pass. Any other chain is a pass of its own.
+  /// The identity of a pass that is none of this process's others. It ends when nobody holds it.
+  static std::shared_ptr<const std::uint64_t> new_pass();
+  /// The identity of the pass that this tape belongs to: the one it was made in, or that of the chain in
+  /// whose backward it was made, to recompute a region. Any other chain is a pass of its own.
   std::shared_ptr<const std::uint64_t> pass() const;
+  /// Was it made in the backward of a chain of this pass, to recompute a region?
+  bool recomputes() const { return recomputes_ && !pass_.expired(); }
 
   /// Registers `passed`, which backward calls when it reaches this point: after all that was recorded later
   /// on `device`, before anything earlier. It is called in autograd's thread of that device, without
@@ -110,7 +119,8 @@ class Chain {
   std::uint64_t numbered_ = 0;                 // autograd's nodes so far
   std::uint64_t entered_at_ = 0;
   std::shared_ptr<const std::uint64_t> tape_;
-  std::weak_ptr<const std::uint64_t> around_;  // the pass in whose backward this was made
+  std::weak_ptr<const std::uint64_t> pass_;  // where it is not the tape's own
+  bool recomputes_ = false;
   bool in_backward_ = false;
   std::vector<Partition> reached_;
   std::vector<std::pair<const void*, std::function<void()>>> begun_;  // by owner

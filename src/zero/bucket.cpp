@@ -3,6 +3,7 @@
 #include "riesz/zero/bucket.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
@@ -101,6 +102,35 @@ void Bucket::set(std::size_t k, const at::Tensor& local) {
   const at::Tensor part = local.reshape({-1}).narrow(0, mine.begin - begins_[k], mine.size());
   for (const at::Tensor& flat : {values_->piece(), master_})
     flat.narrow(0, mine.begin - from(), mine.size()).copy_(part);
+  if (!masters_.empty()) masters_[k]->write(part.to(master_.options().dtype(sum_type())));
+}
+
+at::Tensor Bucket::trained_part(const at::Tensor& flat, std::size_t k) const {
+  const Interval mine = trained(k);
+  return flat.narrow(0, std::max<std::int64_t>(mine.begin - from(), 0),
+                     std::max<std::int64_t>(mine.size(), 0));
+}
+
+void Bucket::keep_masters_in(const std::vector<std::shared_ptr<const StateElsewhere>>& places) {
+  if (type() == sum_type() || (places.empty() && masters_.empty())) return;
+  values_->wait();
+  const at::Tensor& piece = values_->piece();
+  const at::Tensor memory = places.empty() ? at::empty_like(piece, sum_type()) : at::Tensor();
+  for (std::size_t k = 0; k < parameters_.size(); ++k) {
+    const at::Tensor now = masters_.empty() ? trained_part(master_, k) : masters_[k]->read();
+    if (places.empty())
+      trained_part(memory, k).copy_(now);
+    else
+      places[k]->write(now);
+  }
+  masters_ = places;
+  master_ = places.empty() ? memory : piece;
+}
+
+void Bucket::cast_masters() {
+  if (masters_.empty()) return;
+  values_->wait();
+  for (std::size_t k = 0; k < parameters_.size(); ++k) trained_part(master_, k).copy_(masters_[k]->read());
 }
 
 bool Bucket::reduce(bool all, bool wait) {
@@ -158,7 +188,9 @@ std::vector<Share> Bucket::shares(bool own_gradients) const {
 State Bucket::state() {
   values_->wait();
   State state;
-  for (const Share& share : shares(false)) {
+  const std::vector<Share> all = shares(false);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Share& share = all[k];
     const Interval mine{share.begin, share.begin + share.value.numel()};
     const std::int64_t at = share.value.storage_offset() - master_.storage_offset();
     const auto add = [&](const char* key, const at::Tensor& flat) {
@@ -167,6 +199,9 @@ State Bucket::state() {
     };
     add("value", values_->piece());
     if (!master_.is_same(values_->piece())) add("master", master_);
+    if (masters_.empty()) continue;
+    state.push_back({share.parameter.name(), "master", share.parameter.space(), mine, share.counted, {}});
+    state.back().elsewhere = masters_[k];
   }
   return state;
 }

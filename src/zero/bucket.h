@@ -81,6 +81,11 @@ class Bucket {
   /// Values, and masters where they are others, as a training goes on from them; `updated` makes what was
   /// written into them known. Waits for values that are coming.
   State state();
+  /// Keeps the masters of half values in these places from now on, by `plan().parameters`; in memory without
+  /// any (`Store::keep_masters_in`).
+  void keep_masters_in(const std::vector<std::shared_ptr<const StateElsewhere>>& places);
+  /// Casts masters that lie elsewhere to the values.
+  void cast_masters();
   /// Spreads the trained values: cast, and gathered or released. A forward that was recorded before is an
   /// Error in backward, because it used other values.
   void updated();
@@ -98,6 +103,8 @@ class Bucket {
   const Operation& operation(std::string_view what);
   /// Elements of parameter k that this worker trains, of the bucket's.
   Interval trained(std::size_t k) const;
+  /// Those of them among a tensor of all that this worker trains.
+  at::Tensor trained_part(const at::Tensor& flat, std::size_t k) const;
   /// Where those that this worker trains begin.
   std::int64_t from() const { return live_.values == Lifetimes::Values::always ? 0 : team_.begin(); }
   at::Tensor shaped(const at::Tensor& flat, std::size_t k) const;
@@ -114,7 +121,9 @@ class Bucket {
 
   std::map<std::string, Operation, std::less<>> operations_;  // by what they do
   std::optional<Values> values_;
-  at::Tensor master_;  // of the piece, in the sums' type: itself where it is of that
+  at::Tensor
+      master_;  // of the piece, in the sums' type: itself where it is of that, or masters lie elsewhere
+  std::vector<std::shared_ptr<const StateElsewhere>> masters_;  // there, by parameter
   std::optional<Gradients> gradients_;
   std::vector<Leaf> leaves_;
   std::vector<std::int64_t>

@@ -60,6 +60,16 @@ void Gradients::take(std::optional<std::uint64_t> pass) {
   }
 }
 
+std::int64_t Gradients::waiting() const {
+  std::int64_t elements = 0;
+  const auto add = [&](const std::vector<at::Tensor>& by_leaf) {
+    for (const at::Tensor& each : by_leaf) elements += each.defined() ? each.numel() : 0;
+  };
+  for (const std::vector<at::Tensor>& of_pass : waiting_) add(of_pass);
+  add(unreduced_);
+  return elements;
+}
+
 void Gradients::fill() {
   if (!own_) return;
   for (std::size_t k = 0; k < leaves_.size(); ++k) {
@@ -81,7 +91,7 @@ bool Gradients::reduce(const Operation& reduction, bool all, bool wait) {
   state_ = State::reducing;
   if (team_.size() == 1) return true;
   collectives_ = {sharded() ? own_->reduce_scatter(reduction, team_.begins, sum_)
-                      : own_->all_reduce(reduction, team_.begins)};
+                            : own_->all_reduce(reduction, team_.begins)};
   return true;
 }
 

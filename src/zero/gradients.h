@@ -44,6 +44,8 @@ class Gradients {
             const std::shared_ptr<TeamMemory>& memory);
 
   State state() const { return state_; }
+  /// Elements that wait, where they live a micro-batch: for their turn, for room, and for other workers.
+  std::int64_t waiting() const;
   /// The sum of what this worker trains.
   const at::Tensor& sum() const { return sum_; }
   /// This worker's own gradients of all elements, unreduced; undefined where they live a micro-batch.

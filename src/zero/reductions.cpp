@@ -13,10 +13,11 @@
 namespace riesz {
 
 Reductions::Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<Bucket>>& buckets,
-                       Lifetimes live, const Visits& visits)
+                       Lifetimes live, std::optional<std::int64_t> most_waiting, const Visits& visits)
     : plan_(plan),
       buckets_(buckets),
       live_(live),
+      most_waiting_(most_waiting),
       visits_(visits),
       unit_of_(buckets.size()),
       passes_(plan.units.size(), 0),
@@ -41,18 +42,10 @@ void Reductions::begin(std::int64_t i, std::int64_t of) {
   of_ = of;
 }
 
-void Reductions::come_to(std::uint64_t run, std::int64_t times) {
-  if (told_) {
-    more_ += times > 1 ? 1 : 0;
-    return;
-  }
-  if (std::exchange(run_, run) != run) came_before_ = came_;
-  RIESZ_CHECK(
-      begun_.empty() || came_before_ < of_, "Zero: a pipeline comes to ", buckets_.front()->name(),
-      " again, after ", came_before_, " passes of its earlier runs, in a step of ", of_,
-      " passes; each time that a micro-batch comes to a chunk is one: say begin(i, of) of as many, or "
-      "make StageZeros of the model, which count them");
-  ++came_;
+void Reductions::come(std::uint64_t run, std::int64_t times) {
+  if (std::exchange(run_, run) == run) return;
+  open();
+  of_runs_ += times;
 }
 
 /// The last bucket's is the first of a round.
@@ -118,6 +111,15 @@ void Reductions::went_on(std::size_t unit) {
   complete_[unit] = passes_[unit] >= passes() && !more_comes(unit);
   // Where values live a use, so do gradients: they do not wait for their turn.
   advance(live_.values == Lifetimes::Values::a_use, turns());
+  while (too_many_wait() && next_ < turns() && ready(next_)) advance(true, next_ + 1);
+}
+
+/// Those that cannot begin yet, since gradients of this worker's own come first, are let through.
+bool Reductions::too_many_wait() const {
+  if (!most_waiting_) return false;
+  std::int64_t elements = 0;
+  for (const auto& bucket : buckets_) elements += bucket->gradients().waiting();
+  return elements > *most_waiting_;
 }
 
 void Reductions::left_out(std::size_t unit) {
@@ -141,7 +143,7 @@ void Reductions::left(std::size_t unit) {
   went_on(unit);
 }
 
-std::int64_t Reductions::come() const {
+std::int64_t Reductions::rounds_come() const {
   const auto count = static_cast<std::int64_t>(buckets_.size());
   const std::int64_t most = *std::max_element(passes_.begin(), passes_.end());
   const std::int64_t begun = (next_ + count - 1) / count;
@@ -203,7 +205,7 @@ void Reductions::drop() {
   state_ = State::idle;
   begun_.clear();
   of_ = 1;
-  more_ = came_ = 0;
+  of_runs_ = 0;
   forced_ = next_ = 0;
   left_ = settled_ = 0;
 }

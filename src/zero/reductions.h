@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -31,8 +33,9 @@ class Reductions {
     ended,  ///< all that came are reduced
   };
 
+  /// `most_waiting`: the elements of gradients that may wait, where something bounds them.
   Reductions(const UnitPlan& plan, const std::vector<std::unique_ptr<Bucket>>& buckets, Lifetimes live,
-             const Visits& visits);
+             std::optional<std::int64_t> most_waiting, const Visits& visits);
 
   State state() const { return state_; }
   /// Are gradients summed? Else they stay each worker's own.
@@ -45,10 +48,8 @@ class Reductions {
   /// Pass number `i` of `of` begins. @throws Error if another number was said of this step before.
   void begin(std::int64_t i, std::int64_t of);
   std::int64_t rounds() const { return every_micro_batch() ? passes() : 1; }
-  /// From now on `begin` says of each micro-batch one pass, and `come_to` the others.
-  void set_told() { told_ = true; }
-  /// As `ParameterKeeper::come`. @throws Error where earlier runs of the step had all of its passes.
-  void come_to(std::uint64_t run, std::int64_t times);
+  /// As `ParameterKeeper::come`.
+  void come(std::uint64_t run, std::int64_t times);
 
   /// A unit's gradients so far are of this pass, and the rest of them is put off. @throws Error as `passed`.
   void waits(std::size_t unit, std::uint64_t pass);
@@ -68,7 +69,7 @@ class Reductions {
   void go_on();
 
   /// Rounds for which something has come on this worker.
-  std::int64_t come() const;
+  std::int64_t rounds_come() const;
   /// Ends so many rounds, and reduces what was left since; what has not come is zero. The step stays open.
   /// Collective.
   void settle(std::int64_t rounds);
@@ -83,7 +84,7 @@ class Reductions {
   void check_all_came() const;
 
  private:
-  std::int64_t passes() const { return of_ + more_; }
+  std::int64_t passes() const { return std::max(of_, of_runs_); }
   bool taken(std::size_t unit, std::size_t bucket) const;
   void check_not_taken(std::size_t unit) const;
   bool more_comes(std::size_t unit) const { return expected_[unit] > 0 || visits_.open(unit); }
@@ -91,6 +92,7 @@ class Reductions {
   bool ready(std::int64_t turn) const;
   void advance(bool wait, std::int64_t until);
   bool reduce(std::size_t bucket, bool all, bool wait);
+  bool too_many_wait() const;
   std::int64_t turns() const { return rounds() * static_cast<std::int64_t>(buckets_.size()); }
   std::int64_t turn(std::int64_t round, std::size_t bucket) const;
   void end();
@@ -98,16 +100,14 @@ class Reductions {
   const UnitPlan& plan_;
   const std::vector<std::unique_ptr<Bucket>>& buckets_;
   Lifetimes live_;
+  std::optional<std::int64_t> most_waiting_;
   const Visits& visits_;
   State state_ = State::idle;
   bool reducing_ = true;
   std::int64_t of_ = 1;               // passes of the step, as `begin` says
-  std::int64_t more_ = 0;             // which it does not say
-  bool told_ = false;                 // are there such?
+  std::int64_t of_runs_ = 0;          // as the pipelines' runs so far say
   std::set<std::int64_t> begun_;      // of which `begin` was said
-  std::uint64_t run_ = 0;             // of a pipeline, the last
-  std::int64_t came_ = 0;             // how often micro-batches came in this step
-  std::int64_t came_before_ = 0;      // in earlier runs
+  std::uint64_t run_ = 0;             // the last of them
   std::vector<std::size_t> unit_of_;  // by bucket
   std::vector<std::int64_t> passes_;  // that have brought their gradients, by unit
   std::vector<int> expected_;         // gradients of no pass that are still to come, by unit

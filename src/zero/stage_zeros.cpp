@@ -34,7 +34,6 @@ StageZeros::StageZeros(const Module& model, const ZeroOptions& options) {
       all_.emplace_back(parameters, options);
     else
       all_.emplace_back(parameters, model.stages()->spaces(stage).mesh(), options);
-    all_.back().is_told_of_more();
     stores.push_back(all_.back().store());
   }
   store_ = stores.size() == 1 ? stores.front() : several(stores);
@@ -57,6 +56,7 @@ Holdings StageZeros::holdings() const {
     all.masters += of.masters;
     all.passing += of.passing;
     all.gathered += of.gathered;
+    all.waiting += of.waiting;
   }
   return all;
 }

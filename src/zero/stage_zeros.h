@@ -18,10 +18,8 @@ class StageZeros {
   /// Takes over the parameters' values, as `Zero` does. Collective over the workers of all stages.
   StageZeros(const Module& model, const ZeroOptions& options);
 
-  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). On a pipeline each time that it comes to a
-  /// stage is a pass of its Zero. So is each time that it comes to another stage on the same workers that
-  /// uses its parameters (tied weights). The pipeline says how often that is. Without one its Chain is one
-  /// pass.
+  /// Micro-batch i of the `of` in a step begins (`Zero::begin`). Not needed where a step is one run of a
+  /// pipeline, which says itself how many it has.
   void begin(std::int64_t i, std::int64_t of);
 
   std::shared_ptr<Store> store() const { return store_; }

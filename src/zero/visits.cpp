@@ -43,16 +43,16 @@ const bool carried = carry_to_threads(
 struct Visits::Pass {
   Pass(const std::shared_ptr<const std::uint64_t>& of, std::size_t units)
       : number(*of),
-        tape(of),
+        life(of),
         open(units, 0),
         to_come(units, 0),
         visited(units, false),
         passed(units, false) {}
 
-  bool ended() const { return tape.expired(); }
+  bool ended() const { return life.expired(); }
 
   std::uint64_t number;
-  std::weak_ptr<const std::uint64_t> tape;  // as long as it is not over
+  std::weak_ptr<const std::uint64_t> life;  // until it is over
   bool went_back = false;
   std::vector<std::int64_t> open;     // visits of each unit that are not over
   std::vector<std::int64_t> to_come;  // uses of each in regions that are to be computed again
@@ -78,6 +78,7 @@ struct Visits::Visit {
   std::size_t unit;
   std::shared_ptr<Visit> before;
   DeferredGradients::Queue later;  // that may put its gradients off
+  bool of_several = false;         // chains of its pass
   bool left = false;               // by backward
   bool over = false;
 };
@@ -160,7 +161,17 @@ struct Visits::State {
     --open[visit->unit];
     Pass& pass = *visit->pass;
     const bool more = pass.to_come[visit->unit] > 0 && !pass.ended();
-    if (--pass.open[visit->unit] == 0 && !more) say_passed(pass, visit->unit);
+    if (--pass.open[visit->unit] == 0 && !more) return say_passed(pass, visit->unit);
+    if (visit->of_several && pass.open[visit->unit] > 0 && !comes_again(*visit))
+      events.waits(visit->unit, pass.number);
+  }
+
+  /// Is the unit still to be visited in the backward of this chain?
+  static bool comes_again(const Visit& visit) {
+    for (const Visit* earlier = visit.before.get(); earlier != nullptr; earlier = earlier->before.get()) {
+      if (earlier->unit == visit.unit) return true;
+    }
+    return false;
   }
 
   void say_passed(Pass& pass, std::size_t unit) {
@@ -185,11 +196,11 @@ struct Visits::State {
   std::shared_ptr<Pass> pass_of(const Chain& chain) {
     if (const auto around = back.empty() ? nullptr : back.back().lock(); around && !around->pass->ended())
       return around->pass;  // also on another thread of autograd's
-    const auto tape = chain.pass();
+    const auto life = chain.pass();
     for (const auto& pass : passes) {
-      if (pass->tape.lock() == tape) return pass;
+      if (pass->life.lock() == life) return pass;
     }
-    passes.push_back(std::make_shared<Pass>(tape, followers.size()));
+    passes.push_back(std::make_shared<Pass>(life, followers.size()));
     return passes.back();
   }
 
@@ -277,12 +288,14 @@ void Visits::visit(std::size_t unit, at::Device device) {
   state_->come_to(tape, unit);
   const auto pass = state_->pass_of(*chain);
   pass->visited[unit] = true;
-  if (pass->tape.lock() != chain->lifetime()) --pass->to_come[unit];
+  // On a thread of autograd's own a chain does not know that it recomputes.
+  if (chain->recomputes() || pass->life.lock() != chain->pass()) --pass->to_come[unit];
   auto last = state_->last[tape].lock();
   const bool stays = last && last->unit == unit;
   const auto visit = stays ? last : std::make_shared<Visit>(state_, pass, tape, unit, std::move(last));
   if (const auto later = DeferredGradients::current()) visit->later = later;
   if (stays) return;
+  visit->of_several = !chain->recomputes() && chain->lifetime() != chain->pass();
   state_->last[tape] = visit;
   ++state_->open[unit];
   ++visit->pass->open[unit];

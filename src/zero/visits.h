@@ -17,16 +17,17 @@ namespace riesz {
 /// is used and ends when another is. A visit leaves a mark in the current Chain; by the marks backward says
 /// when it ends them, in reverse.
 ///
-/// A *pass* is what one Chain records, with the regions that are computed again in its backward. Several may
-/// be recorded at once, and go backward in any order, one at a time. Where gradients are put off
+/// A *pass* is what one Chain records, or several that are made in one pass, with the regions that are
+/// computed again in their backward. Several may be recorded at once, and go backward in any order, one at a
+/// time. Where gradients are put off
 /// (`DeferredGradients`), a visit is not over before they are computed.
 class Visits {
  public:
   struct Events {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
-    /// A visit of a unit waits for gradients that are put off; the others of it have come, all of this pass
-    /// (a number of its own) since the last event.
+    /// A pass (a number of its own) is to bring more gradients of a unit, from another chain or from what is
+    /// put off. What has come since the last event is all of this pass.
     std::function<void(std::size_t unit, std::uint64_t pass)> waits;
     /// A pass has brought all gradients of a unit: no visit of it is open there, nor is one to come in a
     /// region that is to be computed again. `again`: this was said before, and backward has recorded more

@@ -3,6 +3,7 @@
 #include "riesz/zero/zero.h"
 
 #include <ATen/core/grad_mode.h>
+#include <c10/core/ScalarType.h>
 
 #include <algorithm>
 #include <atomic>
@@ -96,17 +97,16 @@ void Zero::set_reducing(bool reducing) {
   reductions.set_reducing(reducing);
 }
 
-void Zero::is_told_of_more() { impl_->reductions->set_told(); }
-
 Holdings Zero::holdings() const {
   Holdings all;
-  std::int64_t most = 0;
+  std::int64_t most = 0, wide = 0;  // bytes: of a unit, of an element of a sum
   for (const Unit& unit : impl_->plan.units) {
     std::int64_t gathered = 0;
     for (const std::size_t b : unit.buckets) {
       const Bucket& bucket = *impl_->buckets[b];
       all.parameters += bucket.parameter_bytes();
       all.gradients += bucket.gradient_bytes();
+      wide = std::max(wide, static_cast<std::int64_t>(c10::elementSize(bucket.sum_type())));
       all.masters += bucket.master_bytes();
       all.passing += bucket.padding_bytes();
       (bucket.kept() ? all.passing : gathered) += bucket.gathered_bytes();
@@ -115,6 +115,7 @@ Holdings Zero::holdings() const {
   }
   all.gathered = (1 + impl_->options.prefetch) * most;
   all.passing += impl_->passing_bytes + all.gathered;
+  all.waiting = impl_->most_waiting().value_or(0) * wide;
   return all;
 }
 

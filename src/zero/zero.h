@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct ZeroOptions {
   std::int64_t bucket = std::int64_t{1} << 20;
   /// Stages 2 and 3: gradients are summed in segments of up to so many elements; two are under way.
   std::int64_t segment = std::int64_t{1} << 22;
+  /// Stage 2: bounds the gradients that wait for workers that are late: so many elements, and no more than
+  /// one pass brings. With more, backward waits. Then all workers make the same passes, the same parameters
+  /// get gradients in them on all, and several Zeros are used in one order, as in stage 3. All gradients must
+  /// be summed over the same workers. Without it nothing bounds them, and backward never waits.
+  std::optional<std::int64_t> waiting = {};
   /// Stage 3: parameters of up to so many elements in a unit stay gathered from their first use to the step.
   std::int64_t keep = 4096;
   /// Stage 3: units that are gathered ahead of the one in use, as the last pass used them.
@@ -35,6 +41,9 @@ struct Holdings {
   std::int64_t masters = 0;     ///< always; fp32 of parameters in bf16 or fp16
   std::int64_t passing = 0;     ///< at most: buffers through which gradients pass, and what is gathered
   std::int64_t gathered = 0;    ///< of `passing`: gathered values that are let go after use
+  /// At most, beside those of the unit in use: gradients that wait because this worker is ahead of others. 0
+  /// where nothing bounds them.
+  std::int64_t waiting = 0;
 };
 
 /// Where a model's state lives: data parallelism and ZeRO. A stage is a lifetime, of gathered values and of
@@ -66,8 +75,9 @@ struct Holdings {
 /// In stage 3 all workers must use their units in one order: where they do not, all throw an Error that names
 /// both units.
 ///
-/// A pass is what a Chain records, with what is computed again in its backward. A step's passes go forward
-/// and backward in any order, on any thread, one at a time. They go one after another, or as GPipe's or
+/// A pass is what a Chain records, with what is computed again in its backward. On a pipeline it is what a
+/// micro-batch records, however often it comes to these parameters. A step's passes go forward and backward
+/// in any order, on any thread, one at a time. They go one after another, or as GPipe's or
 /// 1F1B's, and one may be dropped. Only one thread at a time may be in a call of the model; a call by another
 /// throws before anything changes. A `Routine`, and a `Thread` made inside the call, may continue it. A model
 /// whose buckets no other worker shares, and whose gradients are summed in their own type, is not checked. In
@@ -97,13 +107,14 @@ class Zero {
   Zero(const Zero&) = delete;
   Zero& operator=(const Zero&) = delete;
 
-  /// Pass number `i` of `of` in a step begins, from 0: before its forward, on every worker. `of` is the
-  /// number of Chains of the step that go backward through this Zero, also where nobody wants the gradients
-  /// of its parameters. That is one for each micro-batch. With two Chains in each of n micro-batches call
-  /// begin(2i, 2n) and begin(2i + 1, 2n). A GAN's discriminator has two, since its generator's loss goes
-  /// through it as well. The chunks of a pipeline each have a Zero of their own. Local. The step is an
-  /// Error that says how many passes came, if it is called for some of a step's passes but not for all. So it
-  /// is if a pass does not go backward while its Chain is still there.
+  /// Pass number `i` of `of` in a step begins, from 0: before its forward, on every worker. A step that is
+  /// one run of a pipeline needs none of it: the run says how many micro-batches it has. `of` is the number
+  /// of passes of the step, so of Chains that go backward through this Zero, also where nobody wants the
+  /// gradients of its parameters. That is one for each micro-batch. With two Chains in each of n
+  /// micro-batches call begin(2i, 2n) and begin(2i + 1, 2n). A GAN's discriminator has two, since its
+  /// generator's loss goes through it as well. The chunks of a pipeline each have a Zero of their own. Local.
+  /// The step is an Error that says how many passes came, if it is called for some of a step's passes but not
+  /// for all. So it is if a pass does not go backward while its Chain is still there.
   /// @throws Error unless 0 <= i < of, or if another number of passes was given in this step.
   void begin(std::int64_t i, std::int64_t of);
 
@@ -124,10 +135,7 @@ class Zero {
   std::string describe() const;
 
  private:
-  friend class StageZeros;
   struct Impl;
-  /// From now on `begin` is said once a micro-batch, and a pipeline says how often that comes.
-  void is_told_of_more();
 
   std::shared_ptr<Impl> impl_;
 };

@@ -48,6 +48,8 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, c
     : options(chosen), live(lifetimes_of(chosen.stage)), parameters(given), workers(shared) {
   RIESZ_CHECK(options.prefetch >= 0 && options.prefetch <= 1, "Zero: ", options.prefetch,
               " units ahead; 0 or 1");
+  RIESZ_CHECK(options.waiting.value_or(0) >= 0, "Zero: ", *options.waiting,
+              " elements of gradients may wait; 0 or more (ZeroOptions::waiting)");
   for (const Parameter& parameter : parameters) {
     RIESZ_CHECK(
         parameter.space().partition() == partition(), "Zero: ", parameter.name(), " lies on ",
@@ -82,7 +84,7 @@ Zero::Impl::Impl(const std::vector<Parameter>& given, const Partition& shared, c
   };
   events.left_out = [this](std::size_t unit) { reductions->left_out(unit); };
   visits.emplace(plan.units.size(), std::move(events));
-  reductions.emplace(plan, buckets, live, *visits);
+  reductions.emplace(plan, buckets, live, most_waiting(), *visits);
 }
 
 void Zero::Impl::check_values() const {
@@ -134,6 +136,23 @@ std::shared_ptr<TeamMemory> Zero::Impl::memory_of(const std::vector<Bucket*>& te
   memory->passing = PassingBuffers(workers, std::min(most, segment), any.sum_type(), device);
   passing_bytes += memory->passing.bytes();
   return memory;
+}
+
+/// In stage 3 backward waits for each unit.
+std::optional<std::int64_t> Zero::Impl::most_waiting() const {
+  const bool waits = live.gradients == Lifetimes::Gradients::a_micro_batch && !gathers_for_a_use();
+  if (!waits || !options.waiting) return std::nullopt;
+  std::int64_t of_a_pass = 0;
+  const Bucket* first = nullptr;
+  for (const auto& bucket : buckets) {
+    if (bucket->team().size() == 1) continue;
+    of_a_pass += bucket->elements();
+    if (first == nullptr) first = bucket.get();
+    RIESZ_CHECK(bucket->team().workers == first->team().workers, "Zero: the gradients of ", bucket->name(),
+                " are summed over other workers than those of ", first->name(),
+                ", so workers may wait for each other in a circle; leave ZeroOptions::waiting out");
+  }
+  return std::min(*options.waiting, of_a_pass);
 }
 
 void Zero::Impl::use(std::size_t key) {
@@ -188,6 +207,21 @@ std::vector<Share> Zero::Impl::shares() {
   return shares;
 }
 
+void Zero::Impl::keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places) {
+  const at::NoGradGuard no_gradient;
+  auto next = places.begin();
+  for (const auto& bucket : buckets) {
+    const auto first = next;
+    if (!places.empty()) next += static_cast<std::ptrdiff_t>(bucket->plan().parameters.size());
+    bucket->keep_masters_in({first, next});
+  }
+}
+
+void Zero::Impl::cast_masters() {
+  const at::NoGradGuard no_gradient;
+  for (const auto& bucket : buckets) bucket->cast_masters();
+}
+
 State Zero::Impl::state() {
   const at::NoGradGuard no_gradient;
   State state;
@@ -217,10 +251,10 @@ void Zero::Impl::zero_gradients() {
 /// On any worker: with how many passes gradients came may differ.
 std::int64_t Zero::Impl::rounds_come() {
   visits->say_ended();
-  const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->come());
+  const at::Tensor mine = at::empty({1}, at::kLong).fill_(reductions->rounds_come());
   std::vector<std::string> axes;
   for (const Axis& axis : partition().axes()) axes.push_back(axis.name);
-  return host_value(all_max(partition(), axes, mine), reductions->come());
+  return host_value(all_max(partition(), axes, mine), reductions->rounds_come());
 }
 
 at::Tensor Zero::Impl::gradient(std::size_t key) {

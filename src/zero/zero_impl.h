@@ -32,11 +32,13 @@ struct Zero::Impl final : ParameterKeeper, Store {
   bool stays() const override { return !gathers_for_a_use(); }
   void gradient_to_come(std::size_t key) override { reductions->expect(plan.unit_of[key]); }
   void gradient_left(std::size_t key) override { reductions->left(plan.unit_of[key]); }
-  void come(std::uint64_t run, std::int64_t times) override { reductions->come_to(run, times); }
+  void come(std::uint64_t run, std::int64_t times) override { reductions->come(run, times); }
   // Store
   std::vector<Share> shares() override;
   std::size_t parts() const override { return buckets.size(); }
   void spread(std::size_t part) override;
+  void keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places) override;
+  void cast_masters() override;
   State state() override;
   void zero_gradients() override;
   Holds holds() const override {
@@ -56,6 +58,7 @@ struct Zero::Impl final : ParameterKeeper, Store {
   bool gathers_for_a_use() const { return live.values == Lifetimes::Values::a_use; }
   void begin(std::int64_t i, std::int64_t of);
   std::int64_t rounds_come();
+  std::optional<std::int64_t> most_waiting() const;
   at::Tensor gradient_so_far(Bucket& bucket, std::size_t k, std::int64_t rounds);
 
   ZeroOptions options;

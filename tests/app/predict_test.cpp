@@ -193,7 +193,7 @@ TEST(TilesMemory, IsAsSaid) {
   by_parts.space = {2, p / 2};
   std::vector<InTiles> all{{by_tiles, p}};
   if (p % 2 == 0) all.emplace_back(by_parts, 1);
-  std::vector<double> said;  // before a MemoryMeter hides the allocator that counts
+  std::vector<double> said;
   for (const InTiles& each : all) said.push_back(each.said());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double most = all[i].measured();

@@ -73,6 +73,15 @@ TEST(WithoutValues, HasTheShapesAndTypesThatValuesHave) {
   }
 }
 
+/// Of a part of what lies together, as queries do beside keys and values.
+TEST(WithoutValues, ResultsTakeTheirOwnMemoryAlone) {
+  const WithoutValues nothing_computed;
+  const at::Tensor all = at::zeros({2, 6, 3, 4, 8}), q = all.select(2, 0).transpose(1, 2);
+  const at::Tensor y = at::scaled_dot_product_attention(q, q, q, {}, 0.0, true);
+  EXPECT_EQ(y.sizes(), q.sizes());
+  EXPECT_EQ(y.storage().nbytes(), y.nbytes());
+}
+
 TEST(WithoutValues, ViewsAndInPlaceResultsAreWhatTheyAreViewsOf) {
   const WithoutValues nothing_computed;
   at::Tensor x = at::zeros({4, 4});

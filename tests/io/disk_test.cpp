@@ -20,6 +20,8 @@
 
 #include "riesz/io/disk/disk_pages.h"
 #include "riesz/io/disk/disk_place.h"
+#include "riesz/io/disk/disk_speed.h"
+#include "riesz/io/disk/free_room.h"
 #include "riesz/testing/error.h"
 #include "temporary_folder.h"
 
@@ -49,7 +51,7 @@ TEST(DiskPages, HoldWhatWasWritten) {
   for (const auto& transfers : all_transfers()) {
     for (const std::size_t depth : {0, 1, 2, 7}) {
       SCOPED_TRACE(std::string(transfers->name()) + ", depth " + std::to_string(depth));
-      DiskPages pages("test", folder.path(), kSizes, depth, transfers);
+      DiskPages pages("test", {folder.path()}, kSizes, depth, transfers);
       for (std::size_t page = 0; page < kSizes.size(); ++page) expect_holds(pages, page, 0);
       for (int round = 1; round < 4; ++round) {
         for (std::size_t page = 0; page < kSizes.size(); ++page) {
@@ -89,9 +91,63 @@ TEST(DiskTransfers, MayBeMoreThanTheQueueOfEndsHolds) {
 
 TEST(DiskPages, TakeTheBytesOfTheirLines) {
   const TemporaryFolder folder;
-  const DiskPages pages("test", folder.path(), kSizes, 1, transfers_by_threads(1));
+  const DiskPages pages("test", {folder.path()}, kSizes, 1, transfers_by_threads(1));
   EXPECT_EQ(pages.bytes(), (1 + 2 + 1 + 2 + 2 + 3 + 2 + 1) * 4096);
   EXPECT_EQ(pages.bytes_in_memory(), 3 * 3 * 4096);
+}
+
+/// One is on a disk that fails.
+TEST(DiskPages, GoToSeveralFoldersInTurns) {
+  const TemporaryFolder first, second, third;
+  DiskPages pages("AdamW: first", {first.path(), second.path(), third.path()}, kSizes, 1,
+                  transfers_by_threads(2));
+  EXPECT_EQ(pages.file(0).bytes(), (1 + 2 + 2) * 4096);
+  EXPECT_EQ(pages.file(1).bytes(), (2 + 2 + 1) * 4096);
+  EXPECT_EQ(pages.file(2).bytes(), (1 + 3) * 4096);
+  EXPECT_EQ(pages.bytes(), 14 * 4096);
+  for (std::size_t page = 0; page < kSizes.size(); ++page) {
+    pages.bring(page).fill_(static_cast<std::int64_t>(page) + 1);
+    pages.let_go(page, true);
+  }
+  for (const std::size_t page : {5, 0, 7, 3, 1, 6, 2, 4})
+    expect_holds(pages, page, static_cast<int>(page) + 1);
+  ASSERT_EQ(::ftruncate(pages.file(1).number(), 0), 0);
+  expect_holds(pages, 0, 1);
+  expect_holds(pages, 2, 3);
+  expect_holds(pages, 3, 4);
+  expect_holds(pages, 5, 6);
+  expect_holds(pages, 6, 7);
+  EXPECT_ERROR(pages.bring(1), "cannot read its file in ", second.path().string(), "it was cut off");
+
+  const auto place = disk_place({first.path(), second.path()}, {.by = DiskBy::threads});
+  for (const TemporaryFolder* folder : {&first, &second})
+    EXPECT_NE(place->describe().find(folder->path().string()), std::string::npos);
+}
+
+/// So a disk moves them in few requests.
+TEST(DiskPages, OfAnyLengthBeginAtAHugeOne) {
+  const TemporaryFolder folder;
+  constexpr std::int64_t kHuge = std::int64_t{2} << 20;
+  DiskPages pages("test", {folder.path()}, {2 * kHuge, 3 * kHuge}, 1, transfers_by_threads(1));
+  for (const std::size_t page : {0, 1}) {
+    const at::Tensor bytes = pages.bring(page);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data_ptr()) % kHuge, 0U);
+    bytes[bytes.numel() - 1] = 7;
+    pages.let_go(page, true);
+  }
+  EXPECT_EQ(pages.bring(1)[3 * kHuge - 1].item<int>(), 7);
+}
+
+TEST(DiskSpeed, IsMeasuredInAShortTime) {
+  const TemporaryFolder folder;
+  const auto begin = std::chrono::steady_clock::now();
+  const DiskSpeed speed = measure_disk(folder.path() / "made", {.page_bytes = 4096}, {.seconds = 0.02});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_GT(speed.write, 0);
+  EXPECT_GT(speed.read, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path() / "made"));
+  EXPECT_ERROR(measure_disk(folder.path(), {}, {.bytes = std::int64_t{1} << 50}),
+               "the trial of a disk: cannot reserve ", folder.path().string());
 }
 
 /// Also not of a process that is killed.
@@ -119,7 +175,7 @@ TEST(DiskPages, LeaveNothing) {
 TEST(DiskPages, OfAFileThatWasCutOffAreAnError) {
   const TemporaryFolder folder;
   for (const auto& transfers : all_transfers()) {
-    DiskPages pages("AdamW: first", folder.path(), kSizes, 0, transfers);
+    DiskPages pages("AdamW: first", {folder.path()}, kSizes, 0, transfers);
     for (const std::size_t page : {3, 0}) {
       pages.bring(page).fill_(1);
       pages.let_go(page, true);
@@ -132,11 +188,40 @@ TEST(DiskPages, OfAFileThatWasCutOffAreAnError) {
   }
 }
 
+TEST(UnnamedFile, GrowsAsLongAsThereIsRoom) {
+  const TemporaryFolder folder;
+  UnnamedFile file("test", folder.path(), 4096);
+  file.grow(12288);
+  EXPECT_EQ(file.bytes(), 12288);
+  const std::int64_t tebibyte = std::int64_t{1} << 40;
+  EXPECT_ERROR(file.grow(12288 + 1000 * tebibyte), "test: cannot reserve 1099511627776000 bytes in ",
+               "No space left on device", "make room there");
+  EXPECT_EQ(file.bytes(), 12288);
+}
+
+TEST(FreeRoom, IsUsedAgain) {
+  FreeRoom room;
+  EXPECT_EQ(room.take(10), 0);
+  EXPECT_EQ(room.take(20), 10);
+  EXPECT_EQ(room.take(30), 30);
+  EXPECT_EQ(room.take(20), 60);
+  EXPECT_EQ(room.end(), 80);
+  room.give(10, 20), room.give(60, 20), room.give(0, 10);  // 0 to 30 and 60 to 80 are free
+  EXPECT_EQ(room.take(25), 0);
+  EXPECT_EQ(room.take(6), 60);
+  EXPECT_EQ(room.take(5), 25);
+  EXPECT_EQ(room.take(20), 66);  // and more at the end
+  EXPECT_EQ(room.end(), 86);
+  room.give(30, 30), room.give(25, 5), room.give(0, 25), room.give(66, 20), room.give(60, 6);
+  EXPECT_EQ(room.take(86), 0);
+  EXPECT_EQ(room.end(), 86);
+}
+
 TEST(DiskPages, ThatHaveNoRoomAreAnError) {
   const TemporaryFolder folder;
   const std::int64_t tebibyte = std::int64_t{1} << 40;
   EXPECT_ERROR(
-      DiskPages("AdamW: first", folder.path(), {tebibyte, 1000 * tebibyte}, 0, all_transfers().front()),
+      DiskPages("AdamW: first", {folder.path()}, {tebibyte, 1000 * tebibyte}, 0, all_transfers().front()),
       "AdamW: first: cannot reserve 1100611139403776 bytes in ", folder.path().string(),
       "No space left on device, its file system has room for ", "make room there");
   EXPECT_ERROR(disk_place("/proc"), "cannot make its file in \"/proc\": ", "choose another folder");
@@ -173,7 +258,7 @@ struct OnBadDisk {
 
   TemporaryFolder folder;
   std::shared_ptr<BadDisk> disk = std::make_shared<BadDisk>();
-  DiskPages pages{"AdamW: second", folder.path(), {4096, 4096}, 0, disk};
+  DiskPages pages{"AdamW: second", {folder.path()}, {4096, 4096}, 0, disk};
 };
 
 TEST(DiskPages, SayWhatWentWrong) {

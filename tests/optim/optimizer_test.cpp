@@ -31,8 +31,10 @@ class Cut : public Store {
     std::vector<Share> result;
     std::int64_t begin = 0;
     for (const std::int64_t n : sizes_) {
-      const Parameter parameter("w" + std::to_string(result.size()), Space(partition_, {n}), {});
-      result.push_back({parameter, 0, value_.narrow(0, begin, n), gradient_.narrow(0, begin, n)});
+      const std::size_t i = result.size();
+      if (i == parameters_.size())
+        parameters_.emplace_back("w" + std::to_string(i), Space(partition_, {n}), ParameterOptions{});
+      result.push_back({parameters_[i], 0, value_.narrow(0, begin, n), gradient_.narrow(0, begin, n)});
       begin += n;
     }
     return result;
@@ -47,6 +49,7 @@ class Cut : public Store {
   at::Tensor value_, gradient_;
   std::vector<std::int64_t> sizes_;
   Partition partition_;
+  std::vector<Parameter> parameters_;
 };
 
 at::Tensor draws(std::int64_t n, std::uint64_t seed, at::ScalarType type) {

@@ -181,27 +181,18 @@ Stages stages_of(const PlacedCourse& course, const Partition& mesh, const std::v
   return Stages(layouts, course.config.roles(), stage_of);
 }
 
-PlacedState::PlacedState(const PlacedCourse& course, const models::MinGpt& model) {
-  const bool lent = !model.lent().empty();
-  // Of the token table, of chunk 0, each use on the same workers is a pass.
-  const bool twice = course.config.tied && !lent && model.stages() != nullptr && model.stages()->size() > 1;
+PlacedState::PlacedState(const PlacedCourse& course, const models::MinGpt& model)
+    : micro_batches_(all_micro_batches(course)) {
   std::vector<std::shared_ptr<Store>> stores;
   for (const auto& [chunk, parameters] : by_chunk(model)) {
-    if (course.zero) {
-      zeros_.emplace_back(parameters, parameters.front().space().partition(), *course.zero);
-      const int of_a_micro_batch = chunk == 0 && twice ? 2 : 1;
-      passes_.push_back(all_micro_batches(course) * of_a_micro_batch);
-    }
+    if (course.zero) zeros_.emplace_back(parameters, parameters.front().space().partition(), *course.zero);
     stores.push_back(course.zero ? zeros_.back().store() : whole(parameters));
   }
   store_ = several(stores);
 }
 
 void PlacedState::begin(int i) {
-  if (i > 0) return;  // with the first, all passes of the step are said, also those that are no micro-batch's
-  for (std::size_t k = 0; k < zeros_.size(); ++k) {
-    for (std::int64_t pass = 0; pass < passes_[k]; ++pass) zeros_[k].begin(pass, passes_[k]);
-  }
+  for (Zero& zero : zeros_) zero.begin(i, micro_batches_);
 }
 
 PlacedModel::PlacedModel(const PlacedCourse& course)

@@ -72,8 +72,8 @@ class PlacedState {
   const std::shared_ptr<Store>& store() const { return store_; }
 
  private:
+  int micro_batches_;  // of a step
   std::deque<Zero> zeros_;
-  std::vector<std::int64_t> passes_;  // of a step, of each
   std::shared_ptr<Store> store_;
 };
 

@@ -95,7 +95,6 @@ TrainingRun run_of(const RoutedCourse& course) {
     const at::Tensor ids = drawn_ids(draws_of(course), step), targets = drawn_targets(draws_of(course), step);
     const auto count = targets.ge(0).sum().item<double>();
     const std::vector<double> losses = pipeline.train([&](std::int64_t i) {
-      if (zeros) zeros->begin(i, course.micro_batches);
       const Interval rows = routed_rows(course, i);
       const ContextScope scope(
           {.training = true, .seed = course.seed, .step = step, .first_row = rows.begin, .rows = kSequences});

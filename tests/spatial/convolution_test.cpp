@@ -140,23 +140,37 @@ TEST(Convolution, SendsTheHaloThatItsGeometryNeeds) {
 TEST(Convolution, IsTorchsAtTheEdgesOfItsRows) {
   const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
   const int p = mesh.size();
-  for (const std::int64_t kernel : {3, 5, 7}) {
-    for (const std::int64_t n : {3 * p + 1, 2 * p, p}) {  // narrower than a halo, too
+  for (const std::int64_t kernel : {3, 5}) {
+    const std::int64_t pays = 16 * (kernel / 2) * p;
+    for (const std::int64_t n :
+         {pays + 1, pays, pays - 1, std::int64_t{2} * p, std::int64_t{p}}) {  // narrower than a halo, too
       const ConvWindows windows{.padding = {.each = {kernel / 2}}},
           strided{.stride = {1, 2}, .dilation = {1, 2}, .padding = {.each = {kernel / 2, kernel}}};
-      const Space X(mesh, {2, 3, n, n + 6}), W(mesh, {4, 3, kernel, kernel}),
-          Y = X.with_shape({2, 4, n, n + 6});
+      const Space X(mesh, {2, 3, n, 7}), W(mesh, {4, 3, kernel, kernel}), Y = X.with_shape({2, 4, n, 7});
       expect_torchs({kSpec, X.sharded(2, "sp"), W, Y.sharded(2, "sp"), windows});
       const Space bound(mesh, convolved(kSpec, X, W.shape(), Space(mesh, {2, 4, n, -1}), strided).shape());
       expect_torchs({kSpec, X.sharded(2, "sp"), W, bound.sharded(2, "sp"), strided});
-      expect_torchs({kSpec, X.sharded(3, "sp"), W, Y.sharded(3, "sp"), windows});
+      const Space across(mesh, {2, 3, 7, n});
+      expect_torchs(
+          {kSpec, across.sharded(3, "sp"), W, across.with_shape({2, 4, 7, n}).sharded(3, "sp"), windows});
     }
   }
 }
 
+/// Another axis may shard the batch, or the channels out.
+TEST(Convolution, HasEdgesBesideOtherAxes) {
+  const int p = Runtime::size();
+  if (p % 2 != 0) return;
+  const Partition mesh = Partition::world().grid({{"a", 2}, {"sp", p / 2}});
+  const ConvWindows windows{.padding = {.each = {1}}};
+  const Space X = Space(mesh, {3, 3, 16 * (p / 2) + 1, 5}).sharded(2, "sp"), W(mesh, {3, 3, 3, 3});
+  expect_torchs({kSpec, X.sharded(0, "a"), W, X.sharded(0, "a"), windows});
+  expect_torchs({kSpec, X, W.sharded(0, "a"), X.sharded(1, "a"), windows});
+}
+
 TEST(Convolution, HasSecondDerivativesAtTheEdgesOfItsRows) {
   const Partition mesh = Partition::world().grid({{"sp", Runtime::size()}});
-  const std::int64_t n = 3 * mesh.size();
+  const std::int64_t n = 16 * mesh.size();
   const Space X = Space(mesh, {2, 3, n, 4}).sharded(2, "sp"), W(mesh, {3, 3, 3, 3});
   const ConvWindows windows{.padding = {.each = {1}}};
   const at::Tensor x = draws(X.shape(), 1).requires_grad_(), w = draws(W.shape(), 2).requires_grad_();

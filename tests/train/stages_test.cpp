@@ -213,10 +213,7 @@ TEST(StageZeros, AreWhatAProgramNeeds) {
   AdamW optimizer(zeros.store(), {.learning_rate = 3e-3});
   LossScale scale;  // for fp16
   for (int step = 0; step < 3; ++step) {
-    pipeline.train([&](std::int64_t i) {
-      zeros.begin(i, m);
-      return scale.scaled(loss(i), 1.0 / static_cast<double>(m));
-    });
+    pipeline.train([&](std::int64_t i) { return scale.scaled(loss(i), 1.0 / static_cast<double>(m)); });
     if (scale.unscale(*zeros.store())) {
       norms.push_back(clip_gradients(*zeros.store(), 1.0));
       optimizer.step();

@@ -14,9 +14,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../io/shared_folder.h"
+#include "riesz/comm/error.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/nn/vectors/arithmetic.h"
 #include "riesz/nn/vectors/reduce.h"
@@ -127,8 +129,8 @@ TEST(TrainingStep, KeepsTheOptimizersStateOnADisk) {
       config.offload = {.state = "disk", .path = folder.path().string(), .depth = 1};
     };
     Training in_memory(size, 1, zero, 1), disk(size, 1, zero, 1, on_disk), again(size, 1, zero, 2, on_disk);
-    EXPECT_GT(disk.step->memory().optimizer_on_disk, 0);
-    EXPECT_EQ(in_memory.step->memory().optimizer_on_disk, 0);
+    EXPECT_GT(disk.step->memory().optimizer_elsewhere, 0);
+    EXPECT_EQ(in_memory.step->memory().optimizer_elsewhere, 0);
     EXPECT_EQ(disk.steps(0, 3), in_memory.steps(0, 3));
     SavedState(Partition::world(), disk.step->state()).load(again.step->state());
     const std::vector<double> numbers = in_memory.steps(3, 5);
@@ -136,6 +138,53 @@ TEST(TrainingStep, KeepsTheOptimizersStateOnADisk) {
     EXPECT_EQ(again.steps(3, 5), numbers);
     const std::vector<at::Tensor> expected = in_memory.weights(), found = again.weights();
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_SAME_BITS(found[i], expected[i]);
+  }
+}
+
+/// A GPT of four blocks, on two stages if pp is 2; of the other ranks each has some rows.
+SmallGpt four_blocks(int pp) {
+  const Partition all = Partition::world().grid({{"pp", pp}, {"dp", Runtime::size() / pp}, {"tp", 1}});
+  if (pp == 1) return {all.at("pp", 0), spaces::one_d(all.at("pp", 0)), 4, 0.1};
+  const std::map<std::string, int> stages{
+      {"transformer.h.2", 1}, {"transformer.h.3", 1}, {"transformer.ln_f", 1}, {"lm_head", 1}};
+  return {all, spaces::placed({spaces::one_d(all.at("pp", 0)), spaces::one_d(all.at("pp", 1))}, stages), 4,
+          0.1};
+}
+
+/// Each loss and norm, and the bytes on the disk.
+std::pair<std::vector<double>, std::int64_t> losses(const Config& config) {
+  SmallGpt small = four_blocks(static_cast<int>(config.layout.pp));
+  const Learner model = small.model();
+  const AdderTask task(config);
+  TrainingStep step(config, model);
+  std::vector<double> numbers;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const TrainingStep::Result result = step(i, task.batch(i * config.train.batch, config.train.batch));
+    numbers.insert(numbers.end(), {result.loss, result.gradient_norm});
+  }
+  EXPECT_EQ(step.activation_place().starts_with("the disk of \""), config.offload.activations == "disk");
+  return {numbers, step.memory().activations_on_disk};
+}
+
+TEST(TrainingStep, SavesOnADiskWhatBlocksSave) {
+  const testing::SharedFolder folder;
+  for (const bool stages : {false, true}) {
+    for (const char* recompute : {"none", "blocks"}) {
+      if (stages && (Runtime::size() % 2 > 0 || recompute[0] == 'b')) continue;
+      SCOPED_TRACE(concat(stages ? "on stages, " : "", recompute));
+      Config config = SmallGpt::one_digit();
+      config.layout.pp = stages ? 2 : 1;
+      config.layout.zero = 2;
+      config.layout.recompute = recompute;
+      config.pipeline.schedule = "one_f_one_b";
+      config.train.batch = 1024, config.train.micro_batches = 4;
+      const auto [in_memory, none] = losses(config);
+      config.offload = {.activations = "disk", .path = folder.path().string(), .depth = 1};
+      const auto [on_disk, bytes] = losses(config);
+      EXPECT_EQ(on_disk, in_memory);
+      EXPECT_EQ(none, 0);
+      EXPECT_GT(bytes, 0);
+    }
   }
 }
 

@@ -6,19 +6,26 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 
 #include "layers.h"
 #include "riesz/comm/communicator.h"
+#include "riesz/comm/counters.h"
 #include "riesz/comm/progress/background.h"
 #include "riesz/comm/runtime.h"
 #include "riesz/comm/transports/router.h"
 #include "riesz/optim/adam.h"
+#include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
+#include "riesz/testing/error.h"
 #include "riesz/testing/memory_meter.h"
 #include "training.h"
+#include "turns.h"
 
 namespace riesz::testing {
 namespace {
@@ -116,6 +123,61 @@ TEST(ZeroMemory, OfSegmentsIsTheirFormula) {
   EXPECT_EQ(passing(middle, {.stage = 2}), 2 * 4 * (1 << 16));
   EXPECT_EQ(passing(large, {.stage = 2}), 2 * 4 * (saved(large) / 8));
   EXPECT_EQ(passing(large, {.stage = 2, .segment = 70'001}), 2 * 4 * 70'001);
+}
+
+/// Elements of gradients that this worker has brought and not reduced, at their most, in a step of `passes`
+/// in which the other workers are late.
+std::int64_t most_waiting(Zero& zero, Layers& layers, std::int64_t passes) {
+  constexpr std::int64_t unit = kWidth * (kWidth + 1);
+  const std::int64_t of_a_round = unit - Split::balanced(unit, Runtime::size())[Runtime::rank()].size();
+  std::int64_t most = 0;
+  Counters::instance().record(true);
+  for (std::int64_t i = 0; i < passes; ++i) {
+    if (Runtime::rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(i == 0 ? 100 : 2));
+    zero.begin(i, passes);
+    Chain chain;
+    const Vector y = layers.c(layers.b(layers.a(input(layers))));
+    backward(y, gradient_at(y, 0, {}, false));
+    std::int64_t sent = 0;
+    for (const TrafficRecord& record : Counters::instance().records())
+      if (record.operation.starts_with("ReduceScatter of ")) sent += record.traffic.elements;
+    most = std::max(most, 3 * unit * (i + 1) - sent / of_a_round * unit);
+  }
+  Counters::instance().record(false);
+  return most;
+}
+
+/// In stage 2 a worker that is ahead of others waits for them, once so many elements of its gradients do. Two
+/// units more may be in the buffers through which they pass.
+TEST(ZeroMemory, OfGradientsInWaitingIsBounded) {
+  if (Runtime::size() == 1) return;
+  constexpr std::int64_t unit = kWidth * (kWidth + 1), passes = 8;
+  for (const std::int64_t waiting : {std::int64_t{0}, unit, std::int64_t{1} << 22}) {
+    SCOPED_TRACE(waiting);
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = 2, .bucket = 1, .waiting = waiting});
+    const std::int64_t at_most = std::min(waiting, 3 * unit);  // not more than one pass's
+    EXPECT_EQ(zero.holdings().waiting, 8 * at_most);
+    const std::int64_t most = most_waiting(zero, layers, passes);
+    EXPECT_LE(most, at_most + 2 * unit);
+    EXPECT_TRUE(Runtime::rank() > 0 || most >= at_most) << most;
+    zero.store()->zero_gradients();
+  }
+  {
+    Layers layers(all_workers());
+    Zero zero(layers.parameters(), {.stage = 2, .bucket = 1});
+    EXPECT_EQ(zero.holdings().waiting, 0);
+    const std::int64_t most = most_waiting(zero, layers, passes);
+    EXPECT_TRUE(Runtime::rank() > 0 || most > 5 * unit) << "others are not late: " << most;
+    zero.store()->zero_gradients();
+  }
+  Layers layers(all_workers());
+  EXPECT_ERROR(Zero(layers.parameters(), {.stage = 2, .waiting = -1}), "-1 elements of gradients may wait",
+               "ZeroOptions::waiting");
+  for (const int stage : {0, 1, 3}) {
+    Layers others(all_workers());
+    EXPECT_EQ(Zero(others.parameters(), {.stage = stage, .waiting = unit}).holdings().waiting, 0);
+  }
 }
 
 /// Bytes of gradients that lie whole after backward, until the step takes them.

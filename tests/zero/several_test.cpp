@@ -200,6 +200,35 @@ TEST(Several, TellParametersOfOneNameApart) {
   }
 }
 
+/// Also in one Zero, whose unit has both where they follow each other.
+TEST(Several, ParametersOfOneNameMayBeInOneZero) {
+  for (const int stage : {0, 1, 2, 3}) {
+    SCOPED_TRACE(stage);
+    std::vector<Parameter> models, references;
+    for (const double factor : {1.0, 100.0}) {
+      for (auto* all : {&models, &references}) {
+        all->push_back(made({weight("w", all == &models ? data_parallel() : one_worker(), {7, 5})}).front());
+        all->back().set(all->back().get().local().mul(factor));
+      }
+    }
+    Zero zero(models, {.stage = stage, .bucket = 1});
+    const std::vector<Group> second{
+        {.has = among({models.back(), references.back()}), .learning_rate_scale = 3}};
+    Lamb optimizer(zero.store(), {}, second), reference(whole({references[0]}), {}, second),
+        other(whole({references[1]}), {}, second);
+    for (std::uint64_t step = 0; step < 3; ++step) {
+      give(*zero.store(), step);
+      for (const Parameter& each : references) each.leaf().mutable_grad() = gradient_of(each, step);
+      for (Lamb* each : {&optimizer, &reference, &other}) each->step(), each->zero_gradients();
+    }
+    const at::NoGradGuard no_gradient;
+    for (std::size_t k = 0; k < models.size(); ++k) {
+      const at::Tensor a = models[k].get().local(), b = references[k].get().local();
+      EXPECT_LE(a.sub(b).abs().max().item<double>(), 1e-12 * b.abs().max().item<double>()) << k;
+    }
+  }
+}
+
 /// Both stores on all workers, which have other pieces of the weight in each.
 TEST(Several, AreSavedAndLoadedWithWhatBothHave) {
   const at::NoGradGuard no_gradient;

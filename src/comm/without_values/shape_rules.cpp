@@ -22,8 +22,10 @@ using torch::jit::Stack;
 using Sizes = std::vector<std::int64_t>;
 
 at::Tensor made(const Sizes& sizes, at::ScalarType type) { return at::detail::empty_cpu(sizes, type); }
+/// Dense, its dims in memory in the order of x, as at::empty_like.
 at::Tensor made_like(const at::Tensor& x) {
-  return at::detail::empty_strided_cpu(x.sizes(), x.strides(), x.scalar_type());
+  return at::detail::empty_strided_cpu(x.sizes(), at::infer_dense_strides(x.sizes(), x.strides()),
+                                       x.scalar_type());
 }
 
 const c10::IValue& argument(const Stack& stack, std::size_t arguments, std::size_t i) {
@@ -154,6 +156,29 @@ void convolution_backward(Stack* stack, std::size_t n) {
   give(stack, n, std::move(gradients));
 }
 
+/// A Fourier transform: along the last of its dims it has another extent where it begins or ends with real
+/// values.
+Sizes with_last(const Stack& stack, std::size_t n, std::int64_t extent) {
+  const at::Tensor x = tensor(stack, n, 0);
+  Sizes sizes = x.sizes().vec();
+  const auto dims = argument(stack, n, 1).toIntVector();
+  if (!dims.empty()) sizes[static_cast<std::size_t>(c10::maybe_wrap_dim(dims.back(), x.dim()))] = extent;
+  return sizes;
+}
+
+void fft_of_real(Stack* stack, std::size_t n) {
+  const at::Tensor x = tensor(*stack, n, 0);
+  const std::int64_t values = x.size(argument(*stack, n, 1).toIntVector().back());
+  const bool half = argument(*stack, n, 3).toBool();
+  give(stack, n,
+       {made(with_last(*stack, n, half ? values / 2 + 1 : values), c10::toComplexType(x.scalar_type()))});
+}
+
+void fft_to_real(Stack* stack, std::size_t n) {
+  const at::ScalarType type = c10::toRealValueType(tensor(*stack, n, 0).scalar_type());
+  give(stack, n, {made(with_last(*stack, n, argument(*stack, n, 3).toInt()), type)});
+}
+
 }  // namespace
 
 ShapeRule shape_rule(const c10::FunctionSchema& schema) {
@@ -165,6 +190,9 @@ ShapeRule shape_rule(const c10::FunctionSchema& schema) {
       {{"aten::_embedding_bag_forward_only", ""}, embedding_bag},
       {{"aten::convolution", ""}, convolution},
       {{"aten::convolution_backward", ""}, convolution_backward},
+      {{"aten::_fft_r2c", ""}, fft_of_real},
+      {{"aten::_fft_c2r", ""}, fft_to_real},
+      {{"aten::_fft_c2c", ""}, like_the_first},
       {{"aten::where", "self"}, where},
       {{"aten::where", "self_out"}, pointwise_out<3>},
       {{"aten::relu", ""}, like_the_first},

@@ -22,6 +22,7 @@
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
+#include "riesz/io/checkpoint/pieces_to_write.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
 #include "riesz/io/checkpoint/wait_for_writers.h"
@@ -45,18 +46,30 @@ struct WhatIsWritten {
   CheckpointPlan plan;
   std::map<std::string, std::string> texts;
   std::vector<Piece> pieces;
+  std::optional<UnfinishedFiles> files;  // open where some was written at once
 
+  void open(const std::filesystem::path& folder, WriteProgress& progress) {
+    if (!files) files.emplace(folder, plan, progress);
+  }
   /// Each piece's memory goes when it is written.
   void write(const std::filesystem::path& folder, bool first, WriteProgress& progress) {
-    UnfinishedFiles files(folder, plan, progress);
-    if (first) files.write_rest(plan, texts);
+    open(folder, progress);
+    if (first) files->write_rest(plan, texts);
     for (Piece& piece : pieces) {
-      files.write(piece);
+      files->write(piece);
       piece.values.reset();
     }
-    files.sync();
+    files->sync();
+    files.reset();
   }
 };
+
+/// Does any worker keep state elsewhere than in memory? Collective over P.
+bool lies_elsewhere(const Partition& P, const State& state) {
+  return any_flag(P, {"world"}, std::any_of(state.begin(), state.end(), [](const StateView& view) {
+                    return view.elsewhere != nullptr;
+                  }));
+}
 
 }  // namespace
 
@@ -95,6 +108,27 @@ struct BackgroundSave::Impl {
     if (first()) folder.drop();
     channel.collect_texts("");  // on no worker is it over before the folder is dropped
     throw;
+  }
+
+  /// Copies what is written later. Where state lies elsewhere, all but values is written now. Collective.
+  void take(const State& state, WhatIsWritten& copy) {
+    const bool elsewhere = lies_elsewhere(writers, state);
+    const auto now = [elsewhere](const WrittenVector& v) { return elsewhere && v.key.second != "value"; };
+    const std::string what = in_quotes(folder.unfinished().string());
+    if (elsewhere) write_together(writers, what, progress, [&] { copy.open(folder.unfinished(), progress); });
+    std::optional<PiecesToWrite> at_once;
+    if (elsewhere) at_once.emplace(writers, what, *copy.files, progress);
+    for_each_piece(
+        writers, copy.plan, state,
+        [&](const Piece& piece) {
+          if (now(*piece.vector)) return at_once->take(piece);
+          copy.pieces.push_back({piece.file, piece.at, piece.values.clone(), piece.vector});
+          bytes += static_cast<std::int64_t>(piece.values.nbytes());
+        },
+        [&](const WrittenVector& vector) {
+          if (now(vector)) at_once->after(vector);
+        });
+    if (elsewhere) at_once->write();
   }
 
   void begin(const std::shared_ptr<WhatIsWritten>& copy) {
@@ -141,10 +175,7 @@ BackgroundSave::BackgroundSave(const std::filesystem::path& folder, const Partit
     all_or_none(save.writers, [&] {
       if (save.first()) begin_folder(save.folder, copy->plan, contents.texts);
     });
-    for_each_piece(save.writers, copy->plan, contents.state, [&](const Piece& piece) {
-      copy->pieces.push_back({piece.file, piece.at, piece.values.clone()});
-      save.bytes += static_cast<std::int64_t>(piece.values.nbytes());
-    });
+    save.take(contents.state, *copy);
   } catch (const Error&) {
     if (save.first()) save.folder.drop();
     wait_for_all(save.writers);

@@ -13,10 +13,11 @@
 namespace riesz {
 
 /// A checkpoint that is written in the background, with the same bytes and crash-safety as `save_checkpoint`.
-/// Each worker copies what it must write, and a thread of its own writes the copy. These threads communicate
-/// in a channel of their own (`SideChannel`); when all have written, the first worker's thread renames the
-/// folder. So the checkpoint is finished whatever its workers do meanwhile, even after an error on one, as
-/// long as all their processes live.
+/// Each worker copies what it must write, and a thread of its own writes the copy. What lies elsewhere, such
+/// as on a disk, is not copied to memory: it is written at once, and the thread waits for the disk. The
+/// threads communicate in a channel of their own (`SideChannel`); when all have written, the first worker's
+/// thread renames the folder. So the checkpoint is finished whatever its workers do meanwhile, even after an
+/// error on one, as long as all their processes live.
 ///
 ///     BackgroundSave save(folder, world, contents);
 ///     while (!save.go_on()) train();
@@ -24,7 +25,8 @@ class BackgroundSave {
  public:
   /// Copies the state and begins; when it returns, the state may change. The first worker's thread calls
   /// `then` when the checkpoint is there, such as to remove an older one. Collective over P. Cost: a copy of
-  /// what this worker writes, about 1/p of the checkpoint, until written.
+  /// what this worker writes, about 1/p of the checkpoint, until written. Where state lies elsewhere on any
+  /// worker, a copy of values alone, and the time in which all other vectors are read and written.
   /// @throws Error on all workers, with nothing changed, if a vector is incomplete or there is no room.
   BackgroundSave(const std::filesystem::path& folder, const Partition& P, const CheckpointContents& contents,
                  const std::function<void()>& then = {}, const SaveOptions& options = {});

@@ -95,7 +95,7 @@ void for_each_piece(const Partition& P, const CheckpointPlan& plan, const State&
     if (mine.numel() > 0) {
       const std::int64_t first = vector.written.held(P.rank()).front().begin;
       const auto width = static_cast<std::int64_t>(mine.element_size());
-      take({vector.file, vector.place.begin + first * width, mine});
+      take({vector.file, vector.place.begin + first * width, mine, &vector});
     }
     if (then) then(vector);
   }

@@ -15,9 +15,10 @@ namespace riesz {
 
 /// The piece of a vector that a worker writes.
 struct Piece {
-  std::size_t file = 0;  ///< of the plan's
-  std::int64_t at = 0;   ///< where in it, in bytes
-  at::Tensor values;     ///< contiguous, on the CPU: the state's own memory if that is
+  std::size_t file = 0;                   ///< of the plan's
+  std::int64_t at = 0;                    ///< where in it, in bytes
+  at::Tensor values;                      ///< contiguous, on the CPU: the state's own memory if that is
+  const WrittenVector* vector = nullptr;  ///< the plan's, where it was brought
 };
 
 /// Brings each of the plan's vectors to the workers that write it, one vector after another. It gives this

@@ -5,12 +5,12 @@
 #include <ATen/core/grad_mode.h>
 
 #include <optional>
-#include <vector>
 
 #include "riesz/comm/error.h"
 #include "riesz/io/checkpoint/all_or_none.h"
 #include "riesz/io/checkpoint/folder.h"
 #include "riesz/io/checkpoint/pieces.h"
+#include "riesz/io/checkpoint/pieces_to_write.h"
 #include "riesz/io/checkpoint/plan.h"
 #include "riesz/io/checkpoint/unfinished_files.h"
 #include "riesz/io/checkpoint/wait_for_writers.h"
@@ -19,9 +19,6 @@
 
 namespace riesz {
 namespace {
-
-/// Bytes of the checkpoint that are brought to their writers before these write them.
-constexpr std::int64_t kAtOnce = std::int64_t{2} << 20;
 
 /// Writes what this worker is to write: some vectors are brought, then their pieces are written, again and
 /// again. Where a worker cannot, all leave together.
@@ -34,22 +31,11 @@ void write_all(const Partition& P, const std::filesystem::path& folder, const Ch
     files.emplace(folder, plan, progress);
     if (P.rank() == 0) files->write_rest(plan, contents.texts);
   });
-  std::vector<Piece> brought;
-  std::int64_t bytes = 0;
-  const auto write = [&] {
-    write_together(P, what, progress, [&] {
-      for (const Piece& piece : brought) files->write(piece);
-    });
-    brought.clear();
-    bytes = 0;
-  };
+  PiecesToWrite pieces(P, what, *files, progress);
   for_each_piece(
-      P, plan, contents.state, [&](const Piece& piece) { brought.push_back(piece); },
-      [&](const WrittenVector& vector) {
-        bytes += vector.place.size();
-        if (bytes >= kAtOnce) write();
-      });
-  if (bytes > 0) write();
+      P, plan, contents.state, [&](const Piece& piece) { pieces.take(piece); },
+      [&](const WrittenVector& vector) { pieces.after(vector); });
+  pieces.write();
   write_together(P, what, progress, [&] { files->sync(); });
 }
 

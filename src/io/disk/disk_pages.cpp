@@ -3,52 +3,39 @@
 #include "riesz/io/disk/disk_pages.h"
 
 #include <ATen/ops/from_blob.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "riesz/comm/error.h"
-#include "riesz/comm/wait.h"
+#include "riesz/io/disk/disk_memory.h"
 
 namespace riesz {
-namespace {
+namespace {}  // namespace
 
-/// Between two looks at what a disk does.
-constexpr std::chrono::microseconds kLook(50);
-
-std::int64_t lines(std::int64_t bytes) { return (bytes + kDiskLine - 1) / kDiskLine * kDiskLine; }
-
-/// Memory that begins at a line, zero. The system's own, so that what a transfer still writes after an error
-/// never lies in memory of others.
-std::shared_ptr<std::byte> aligned(const std::string& what, std::int64_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  RIESZ_CHECK(memory != MAP_FAILED, what, ": no memory for a page of ", bytes,
-              " bytes: ", std::strerror(errno));
-  return {static_cast<std::byte*>(memory), [size](std::byte* mapped) { ::munmap(mapped, size); }};
-}
-
-}  // namespace
-
-DiskPages::DiskPages(std::string what, const std::filesystem::path& folder,
+DiskPages::DiskPages(std::string what, const std::vector<std::filesystem::path>& folders,
                      const std::vector<std::int64_t>& sizes, std::size_t depth,
                      std::shared_ptr<DiskTransfers> transfers)
     : what_(std::move(what)), transfers_(std::move(transfers)) {
-  std::int64_t end = 0;
+  std::vector<std::int64_t> ends(folders.size(), 0);
   for (const std::int64_t size : sizes) {
-    pages_.push_back({end, size});
-    end += lines(size);
-    slot_bytes_ = std::max(slot_bytes_, lines(size));
+    const std::size_t file = pages_.size() % folders.size();
+    pages_.push_back({file, ends[file], size});
+    ends[file] += disk_lines(size);
+    slot_bytes_ = std::max(slot_bytes_, disk_lines(size));
   }
-  file_ = std::make_shared<const UnnamedFile>(what_, folder, end);
-  slots_.resize(std::min(pages_.size(), 2 * depth + 1));
-  for (Slot& slot : slots_) slot.memory = aligned(what_, slot_bytes_);
+  for (std::size_t i = 0; i < folders.size(); ++i)
+    files_.push_back(std::make_shared<const UnnamedFile>(what_, folders[i], ends[i]));
+  if (slot_bytes_ > 0) slots_.resize(std::min(pages_.size(), 2 * depth + 1));
+  for (Slot& slot : slots_) slot.memory = disk_memory(what_, slot_bytes_);
+}
+
+std::int64_t DiskPages::bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& file : files_) sum += file->bytes();
+  return sum;
 }
 
 std::int64_t DiskPages::bytes_in_memory() const {
@@ -115,25 +102,20 @@ void DiskPages::let_go(std::size_t page, bool changed) {
 
 void DiskPages::begin(Slot& slot, std::size_t number, Does what) {
   const Page& page = pages_[number];
-  slot.transfer = transfers_->begin({file_, what == Does::writing, page.at, slot.memory, lines(page.size)});
+  slot.transfer = transfers_->begin(
+      {files_[page.file], what == Does::writing, page.at, slot.memory, disk_lines(page.size)});
   slot.does = what;
 }
 
 /// Waits for what it does.
 void DiskPages::settle(Slot& slot) {
   if (slot.does == Does::nothing) return;
-  std::optional<DiskTransferEnd> end = transfers_->ended(slot.transfer);
-  const auto done = [&] {
-    std::this_thread::sleep_for(kLook);  // a disk needs no core, and others may
-    end = transfers_->ended(slot.transfer);
-    return end.has_value();
-  };
-  if (!end)
-    wait_here(concat(what_, ": ", slot.does == Does::reading ? "read" : "write", " of page ", *slot.page,
-                     " of ", pages_.size()),
-              done, [] { return std::vector<int>(); });
+  const DiskTransferEnd end = await_end(*transfers_, slot.transfer, [&] {
+    return concat(what_, ": ", slot.does == Does::reading ? "read" : "write", " of page ", *slot.page, " of ",
+                  pages_.size());
+  });
   const bool reads = std::exchange(slot.does, Does::nothing) == Does::reading;
-  check(*slot.page, reads, *end);
+  check(*slot.page, reads, end);
 }
 
 /// Of what was written.
@@ -149,13 +131,9 @@ void DiskPages::take_ends() {
 
 void DiskPages::check(std::size_t number, bool reads, const DiskTransferEnd& end) {
   const Page& page = pages_[number];
-  if (end.moved == lines(page.size)) return;
-  const std::string at = concat("byte ", page.at + end.moved, " of ", file_->bytes());
-  failed_ = concat(file_->cannot(reads ? "read" : "write"),
-                   end.reason != 0 ? concat(std::strerror(end.reason), ", at ", at)
-                   : reads         ? concat("it was cut off: it ends at ", at)
-                                   : concat("it takes no more than ", at),
-                   "; the optimizer's state is lost, so go on from the last checkpoint");
+  if (end.moved == disk_lines(page.size)) return;
+  failed_ = what_went_wrong(end, page.at, reads, *files_[page.file]) +
+            "; the optimizer's state is lost, so go on from the last checkpoint";
   throw_error(failed_);
 }
 

@@ -15,26 +15,29 @@
 
 namespace riesz {
 
-/// Pages of an unnamed file, of which at most 2·depth + 1 are in memory: one that is used, `depth` that are
-/// read ahead and `depth` that are written behind. A wait for the disk is on the status board and has the
-/// deadline of all waits. The call that next needs the memory of a failed
-/// transfer throws its error, and so do all calls after that.
+/// Pages of unnamed files, one in each folder, which take the pages in turns. At most 2·depth + 1 pages are
+/// in memory: one that is used, `depth` that are read ahead and `depth` that are written behind. A wait for
+/// the disk is on the status board and has the deadline of all waits. The call that next needs the memory of
+/// a failed transfer throws its error, and so do all calls after that.
 class DiskPages : public Pages {
  public:
   /// @throws Error as UnnamedFile.
-  DiskPages(std::string what, const std::filesystem::path& folder, const std::vector<std::int64_t>& sizes,
-            std::size_t depth, std::shared_ptr<DiskTransfers> transfers);
+  DiskPages(std::string what, const std::vector<std::filesystem::path>& folders,
+            const std::vector<std::int64_t>& sizes, std::size_t depth,
+            std::shared_ptr<DiskTransfers> transfers);
 
   void expect(std::size_t page) override;
   at::Tensor bring(std::size_t page) override;
   void let_go(std::size_t page, bool changed) override;
-  std::int64_t bytes() const override { return file_->bytes(); }
+  std::int64_t bytes() const override;
   std::int64_t bytes_in_memory() const override;
 
-  const UnnamedFile& file() const { return *file_; }
+  /// That of a folder.
+  const UnnamedFile& file(std::size_t folder = 0) const { return *files_[folder]; }
 
  private:
   struct Page {
+    std::size_t file;
     std::int64_t at;
     std::int64_t size;
     bool written = false;  ///< else it is zero, wherever it lies
@@ -61,7 +64,7 @@ class DiskPages : public Pages {
   std::string what_;
   std::vector<Page> pages_;
   std::int64_t slot_bytes_ = 0;
-  std::shared_ptr<const UnnamedFile> file_;
+  std::vector<std::shared_ptr<const UnnamedFile>> files_;
   std::shared_ptr<DiskTransfers> transfers_;
   std::vector<Slot> slots_;
   std::uint64_t turn_ = 0;

@@ -5,17 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
+#include "riesz/io/disk/disk_by.h"
 #include "riesz/optim/pages.h"
 
 namespace riesz {
-
-/// By what a disk is read and written while the worker computes.
-enum class DiskBy {
-  any,      ///< io_uring where the kernel allows it, else threads
-  uring,    ///< io_uring of Linux 5.11 or later
-  threads,  ///< threads of this process
-};
 
 struct DiskOptions {
   std::size_t depth = 2;                            ///< pages read ahead, and as many written behind
@@ -35,5 +30,9 @@ struct DiskOptions {
 /// at a time; those on several threads take a place each.
 /// @throws Error if no file can be made in the folder, or the kernel refuses what `by` names.
 std::shared_ptr<StatePlace> disk_place(const std::filesystem::path& folder, const DiskOptions& options = {});
+/// Several folders, such as one on each of a host's disks: pages go to them in turns, so all disks work at
+/// once. Each needs room for its share.
+std::shared_ptr<StatePlace> disk_place(const std::vector<std::filesystem::path>& folders,
+                                       const DiskOptions& options = {});
 
 }  // namespace riesz

@@ -4,9 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "riesz/io/disk/disk_place.h"
 #include "riesz/io/disk/unnamed_file.h"
 
 namespace riesz {
@@ -39,10 +42,19 @@ class DiskTransfers {
   virtual const char* name() const = 0;
 };
 
+/// Waits until it has ended. The wait is on the status board, by the name that `operation` gives, and has the
+/// deadline of all waits.
+DiskTransferEnd await_end(DiskTransfers& transfers, std::uint64_t number,
+                          const std::function<std::string()>& operation);
+/// Why not all bytes of a transfer at byte `at` of the file were moved, for an error.
+std::string what_went_wrong(const DiskTransferEnd& end, std::int64_t at, bool reads, const UnnamedFile& file);
+
 /// By threads that read and write.
 std::shared_ptr<DiskTransfers> transfers_by_threads(std::size_t threads);
 /// By io_uring; nullptr where the kernel is too old or does not allow it. `entries`: of its queue of
 /// requests; any number may be under way.
 std::shared_ptr<DiskTransfers> transfers_by_uring(unsigned entries = 64);
+/// By what `by` names, for 2·depth + 1 pages at once. @throws Error if the kernel refuses it.
+std::shared_ptr<DiskTransfers> transfers_by(DiskBy by, std::size_t depth);
 
 }  // namespace riesz

@@ -187,8 +187,9 @@ class ByUring : public DiskTransfers {
   void take(std::uint64_t number, std::int32_t result) {
     UnderWay& one = under_way_.at(number);
     if (result > 0) one.moved += result;
-    const bool again =
-        result == -EINTR || result == -EAGAIN || (result > 0 && one.moved < one.transfer.count);
+    // The kernel cancels what a thread has asked for when that thread ends.
+    const bool asks_again = result == -EINTR || result == -EAGAIN || result == -ECANCELED;
+    const bool again = asks_again || (result > 0 && one.moved < one.transfer.count);
     if (again) return to_ask_.push_back(number);
     // Behind a part of a line, a file that bypasses the page cache says EINVAL instead of its end.
     const bool ends = result == -EINVAL && one.moved % kDiskLine != 0;

@@ -45,7 +45,7 @@ UnnamedFile::UnnamedFile(std::string what, const std::filesystem::path& folder, 
     : what_(std::move(what)), folder_(folder), bytes_(bytes) {
   open();
   try {
-    reserve();
+    reserve(bytes);
   } catch (...) {
     ::close(file_);
     throw;
@@ -72,15 +72,26 @@ void UnnamedFile::open() {
   }
 }
 
-/// Looks first whether there is room: a file that gets some of it would fill the disk of others for a moment.
-void UnnamedFile::reserve() {
-  if (bytes_ == 0) return;
+void UnnamedFile::grow(std::int64_t bytes) {
+  const std::int64_t more = bytes - std::exchange(bytes_, bytes);
+  try {
+    reserve(more);
+  } catch (...) {
+    bytes_ = bytes - more;
+    throw;
+  }
+}
+
+/// Of its bytes, so many more. Looks first whether there is room: a file that gets some of it would fill the
+/// disk of others for a moment.
+void UnnamedFile::reserve(std::int64_t more) {
+  if (more <= 0) return;
   const std::optional<std::uint64_t> room = room_in(folder_);
-  const bool fits = !room || static_cast<std::uint64_t>(bytes_) <= *room;
+  const bool fits = !room || static_cast<std::uint64_t>(more) <= *room;
   const int reason = fits ? given_room(file_, bytes_) : ENOSPC;
   const bool full = room && (reason == ENOSPC || reason == EDQUOT);
-  RIESZ_CHECK(reason == 0, what_, ": cannot reserve ", bytes_, " bytes in ", in_quotes(folder_.string()),
-              ": ", std::strerror(reason), full ? concat(", its file system has room for ", *room) : "",
+  RIESZ_CHECK(reason == 0, what_, ": cannot reserve ", more, " bytes in ", in_quotes(folder_.string()), ": ",
+              std::strerror(reason), full ? concat(", its file system has room for ", *room) : "",
               "; make room there, or choose another folder");
 }
 

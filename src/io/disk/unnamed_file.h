@@ -22,6 +22,9 @@ class UnnamedFile {
   UnnamedFile(const UnnamedFile&) = delete;
   UnnamedFile& operator=(const UnnamedFile&) = delete;
 
+  /// Makes it larger, with room for all its bytes; what it has stays. @throws Error as the constructor.
+  void grow(std::int64_t bytes);
+
   /// The system's number of it.
   int number() const { return file_; }
   /// Does it bypass the page cache?
@@ -32,7 +35,7 @@ class UnnamedFile {
 
  private:
   void open();
-  void reserve();
+  void reserve(std::int64_t more);
   void try_direct();
 
   std::string what_;

@@ -90,7 +90,8 @@ at::Tensor in_rows(const at::Tensor& x) { return x.stride(3) == 1 ? x : x.contig
 
 bool is_row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
   return q.size(1) == 1 && q.numel() > 0 && k.numel() > 0 && q.size(3) % kLanes == 0 && plain_floats(q) &&
-         plain_floats(k) && plain_floats(v) && !recorded(q, k, v) && at::get_num_threads() == 1;
+         plain_floats(k) && plain_floats(v) && !recorded(q, k, v) && at::get_num_threads() == 1 &&
+         has_values();
 }
 
 at::Tensor row_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,

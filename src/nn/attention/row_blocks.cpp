@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "riesz/nn/attention/row_blocks.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
@@ -212,7 +213,14 @@ void add_to_columns(const Blocks& of, const RowBlock& block, const float* scores
 /// Calls f(room, sequence, key head) for all, in LibTorch's threads.
 template <typename F>
 void for_key_heads(const Blocks& of, bool goes_back, const F& f) {
-  in_threads(of.q.size(0) * of.heads, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t all = of.q.size(0) * of.heads;
+  if (!has_values()) {
+    std::vector<Room> rooms;  // of each thread
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(all, at::get_num_threads()); ++i)
+      rooms.emplace_back(of, goes_back);
+    return;
+  }
+  in_threads(all, [&](std::int64_t begin, std::int64_t end) {
     const Room room(of, goes_back);
     for (std::int64_t i = begin; i < end; ++i) f(room, i / of.heads, i % of.heads);
   });

@@ -74,6 +74,7 @@ at::Tensor matrix_product(const Factor& a, const Factor& b) {
   if (!by_onednn(given, by)) return at::mm(given, by);
   const at::Tensor left = in_rows(a).matrix();
   const at::Tensor right = in_rows(b).matrix();
+  if (!has_values()) return at::mm(left, right);
   if (!a.transposed && !b.transposed) return inner_product(left, right.t());
   at::Tensor c = at::empty({left.size(0), right.size(1)}, left.options());
   at::native::mkldnn_matmul(left, right, c, 0, 1);
@@ -84,14 +85,14 @@ void write_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {
   const at::Tensor given = a.matrix(), by = b.matrix();
   if (const std::optional<at::Tensor> row = of_one_row(given, by))
     c.copy_(*row);
-  else if (by_onednn(given, by))
+  else if (by_onednn(given, by) && has_values())
     at::native::mkldnn_matmul(in_rows(a).matrix(), in_rows(b).matrix(), c, 0, 1);
   else
     at::mm_out(c, given, by);
 }
 
 void add_matrix_product(const Factor& a, const Factor& b, at::Tensor& c) {
-  if (by_onednn(a.matrix(), b.matrix()))
+  if (by_onednn(a.matrix(), b.matrix()) && has_values())
     at::native::mkldnn_matmul(in_rows(a).matrix(), in_rows(b).matrix(), c, 1, 1);
   else
     c.addmm_(a.matrix(), b.matrix());

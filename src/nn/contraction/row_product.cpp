@@ -106,7 +106,7 @@ RIESZ_FOR_AVX512 void columns_by_avx512(const float* x, const float* w, float* y
 
 bool is_row_product(const at::Tensor& x, const at::Tensor& w) {
   return w.numel() >= kLeast && plain_floats(x) && plain_floats(w) && x.is_contiguous() &&
-         w.is_contiguous() && at::get_num_threads() == 1;
+         w.is_contiguous() && at::get_num_threads() == 1 && has_values();
 }
 
 at::Tensor row_product(const at::Tensor& x, const at::Tensor& w, Weights lie, at::IntArrayRef shape) {

@@ -6,10 +6,13 @@
 #include <ATen/TensorIterator.h>
 #include <ATen/ops/empty.h>
 
+#include "riesz/comm/without_values.h"
+
 namespace riesz::detail {
 
 // at::parallel_for is compiled into its caller, with OpenMP or without. LibTorch's iterators have it inside.
 void in_threads(std::int64_t count, const std::function<void(std::int64_t, std::int64_t)>& part) {
+  if (!has_values()) return;
   if (count <= 1 || at::get_num_threads() == 1 || at::in_parallel_region()) {
     if (count > 0) part(0, count);
     return;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "riesz/comm/kernels/mark.h"
+#include "riesz/comm/without_values.h"
 #include "riesz/nn/kernels/in_threads.h"
 #include "riesz/nn/kernels/stored_numbers.h"
 
@@ -151,6 +152,7 @@ constexpr std::int64_t kElementsOfThread = std::int64_t{1} << 15;
 /// on the number of threads.
 template <typename Kernel>
 void for_each_row(std::int64_t rows, std::int64_t elements_of_row, const Kernel& kernel) {
+  if (!has_values()) return;
   static const auto run =
       for_this_processor(&rows_plainly<Kernel>, &rows_in_avx2<Kernel>, &rows_in_avx512<Kernel>);
   const std::int64_t at_once =

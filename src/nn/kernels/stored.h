@@ -16,8 +16,8 @@ inline bool of_stored_type(const at::Tensor& x) {
   return (type == at::kFloat || type == at::kBFloat16 || type == at::kHalf) && !x.is_neg();
 }
 
-/// The same, and x is on a CPU and has values.
-inline bool stored_plainly(const at::Tensor& x) { return x.is_cpu() && of_stored_type(x) && has_values(); }
+/// The same, and x is on a CPU.
+inline bool stored_plainly(const at::Tensor& x) { return x.is_cpu() && of_stored_type(x); }
 
 /// Calls f with a number of the type, as kernels know it. @pre fp32, bf16 or fp16
 template <typename F>

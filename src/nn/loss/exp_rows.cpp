@@ -35,7 +35,7 @@ RowSums sums_by_operators(const at::Tensor& rows) {
 }
 
 RowSums sums_by_rows(const at::Tensor& rows) {
-  if (!of_stored_type(rows) || !rows.is_contiguous() || !has_values()) return sums_by_operators(rows);
+  if (!of_stored_type(rows) || !rows.is_contiguous()) return sums_by_operators(rows);
   const std::int64_t n = rows.size(0), v = rows.size(1);
   const auto column = [&] { return at::empty({n, 1}, rows.options().dtype(at::kFloat)); };
   RowSums all{column(), column(), column()};
@@ -59,7 +59,7 @@ RowSums sums_there(const at::Tensor& rows) {
 const Dispatched<RowSums(const at::Tensor&)> sums_of_rows{sums_by_rows, sums_there};
 
 at::Tensor gradients_by_rows(const at::Tensor& rows, const RowFactors& factors, bool alone) {
-  if (!of_stored_type(rows) || !has_values()) return row_gradients_by_operators(rows, factors);
+  if (!of_stored_type(rows)) return row_gradients_by_operators(rows, factors);
   const auto floats = [](const at::Tensor& column) { return resolved(column.to(at::kFloat).contiguous()); };
   const at::Tensor g = floats(factors.g), of_exp = floats(factors.of_exp), of_each = floats(factors.of_each),
                    of_target = floats(factors.of_target), target = factors.target.contiguous();

@@ -24,6 +24,7 @@ at::Tensor sum_in_order(const at::Tensor& parts) {
   if (!parts.is_cpu()) return at::sum(parts, {0});
   const std::int64_t n = parts.size(1);
   at::Tensor sum = at::zeros({n}, parts.options());
+  if (!has_values()) return sum;
   const float* from = parts.const_data_ptr<float>();
   float* const to = sum.mutable_data_ptr<float>();
   for (std::int64_t part = 0; part < parts.size(0); ++part, from += n)

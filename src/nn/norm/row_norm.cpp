@@ -93,8 +93,7 @@ at::Tensor norm_by_rows(const at::Tensor& x, const at::Tensor& weight, const at:
   const auto fits = [&](const at::Tensor& w) {
     return of_stored_type(w) && w.scalar_type() == x.scalar_type() && w.device() == x.device();
   };
-  if (!of_stored_type(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0 ||
-      !has_values())
+  if (!of_stored_type(x) || !fits(weight) || (bias.defined() && !fits(bias)) || x.numel() == 0)
     return row_norm_by_operators(x, weight, bias, epsilon);
   const bool has_gradient = bias.defined() ? recorded(x, weight, bias) : recorded(x, weight);
   if (has_gradient) return record(std::make_shared<RowNormNode>(epsilon), {x, weight, bias})[0];

@@ -192,7 +192,7 @@ std::vector<std::int64_t> dense_strides(at::IntArrayRef sizes) {
 /// The sums over groups, in their order.
 at::Tensor total(const Sums& sums, const at::Tensor& like) {
   const at::Tensor first = sums.all.select(0, 0);
-  for (std::int64_t group = 1; group < sums.all.size(0); ++group)
+  for (std::int64_t group = 1; group < sums.all.size(0) && has_values(); ++group)
     add_to(sums.all.const_data_ptr<double>() + group * sums.elements, sums.elements,
            first.mutable_data_ptr<double>());
   return first.to(like.scalar_type()).view(like.sizes()).clone();
@@ -202,7 +202,7 @@ at::Tensor total(const Sums& sums, const at::Tensor& like) {
 
 bool is_in_memory(const at::Tensor& x) {
   return x.is_cpu() && x.layout() == at::kStrided && is_real_type(x.scalar_type()) && !x.is_neg() &&
-         !x.is_conj() && has_values();
+         !x.is_conj();
 }
 
 at::Tensor strips_of_value(const Formula& formula, const std::vector<at::Tensor>& inputs) {

@@ -10,6 +10,8 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/nn/call_state.h"
+#include "riesz/nn/offload/activation_offload.h"
+#include "riesz/nn/offload/saved_elsewhere.h"
 #include "riesz/nn/recompute/save_watch.h"
 
 namespace riesz::detail {
@@ -61,6 +63,8 @@ struct Hooks final : torch::autograd::Engine {
     const CallState& state = call_state();
     if (state.saving != nullptr && state.saving->to_ != nullptr)
       return std::make_unique<Slot>(state.saving->to_, state.saving->run_);
+    if (state.offload != nullptr && state.offload->block() != nullptr)
+      return saved_elsewhere(state.offload->block());
     return state.save_watch == nullptr ? nullptr : std::make_unique<Seen>(*state.save_watch);
   }
 

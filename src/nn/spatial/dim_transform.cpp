@@ -17,7 +17,6 @@
 
 #include "riesz/comm/error.h"
 #include "riesz/comm/on_device.h"
-#include "riesz/comm/without_values.h"
 #include "riesz/nn/vectors/accumulation_type.h"
 
 namespace riesz::detail {
@@ -115,7 +114,7 @@ class FourierStep final : public Primitive {
         transform_(transform) {}
 
   at::Tensor apply(const at::Tensor& x) const override {
-    if (x.numel() == 0 || !has_values()) return at::zeros(range().local_shape(), x.options());
+    if (x.numel() == 0) return at::zeros(range().local_shape(), x.options());
     const at::Tensor full = to_accumulation_type(x);
     return (transform_.back ? values_of(full, transform_) : frequencies_of(full, transform_))
         .to(x.scalar_type());

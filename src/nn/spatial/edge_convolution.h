@@ -19,8 +19,8 @@ namespace riesz::detail {
 class EdgeConvolution {
  public:
   /// std::nullopt unless x and y are cut alike along one spatial dim, where the window has stride 1,
-  /// dilation 1 and as much zero padding as keeps the extent, and each worker holds at least a halo. Nothing
-  /// else of x or w may move.
+  /// dilation 1 and as much zero padding as keeps the extent. Each worker must hold 16 rows for each row of
+  /// its halo, for with fewer it does not pay. Nothing else of x or w may move.
   static std::optional<EdgeConvolution> planned(const std::string& whose, const ConvGeometry& geometry,
                                                 const Space& X, const Space& W, const Space& Y,
                                                 const WindowedPlan& plan);

@@ -14,9 +14,9 @@ namespace riesz::detail {
 /// suit.
 constexpr std::int64_t kFew = std::int64_t{1} << 15;
 
-/// May a kernel of ours read x's memory? x is fp32 on a CPU, not a lazy negation, and has values.
+/// May a kernel of ours read x's memory, if it has values? x is fp32 on a CPU, and not a lazy negation.
 inline bool plain_floats(const at::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg() && has_values();
+  return x.is_cpu() && x.scalar_type() == at::kFloat && !x.is_neg();
 }
 
 /// Are gradients recorded in this thread now?

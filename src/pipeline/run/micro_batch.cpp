@@ -17,7 +17,6 @@
 #include "riesz/nn/stages/crossing.h"
 #include "riesz/nn/stages/stages.h"
 #include "riesz/nn/vectors/to_space.h"
-#include "riesz/pipeline/run/run_keepers.h"
 #include "riesz/pipeline/run/thrown_in.h"
 #include "riesz/primitives/backward.h"
 
@@ -188,6 +187,7 @@ void MicroBatch::run(const std::function<std::optional<Vector>()>& forward) {
   if (!options_.backward) return;
   in_turn_ = false;
   for (std::size_t k = passages_.size(); k-- > 0;) back_through(k);
+  chains_pass_.reset();
 }
 
 /// Which are this thread's: those of the passage that an exception has left.
@@ -247,13 +247,12 @@ void MicroBatch::check_comes_back(int chunk) const {
 
 void MicroBatch::begin_passage(int chunk, const Partition& home) {
   check_comes_back(chunk);
-  if (options_.keepers != nullptr) options_.keepers->come_to(chunk, came_to_);
   if (!passages_.empty()) end_passage();
   Passage& passage = passages_.add(chunk, home);
   pass_ = Pass::forward;
   chunk_ = chunk;
   if (!options_.backward) return;
-  passage.chain = std::make_unique<Chain>(channel_);
+  passage.chain = std::make_unique<Chain>(channel_, chains_pass_);
   if (options_.weights_apart && passage.mine) passage.weights = std::make_unique<DeferredGradients>();
   if (!options_.recompute) return;
   const bool ahead = passage.mine && options_.recompute->contains({chunk, number_});

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,8 +19,6 @@
 
 namespace riesz {
 
-class ParameterKeeper;
-class RunKeepers;
 class Stages;
 
 /// Such as "forward of micro-batch 2 in chunk 1 (stage 1)": chunk c of a schedule is the model's stage c.
@@ -34,9 +32,8 @@ struct MicroBatchOptions {
   /// Chunks and micro-batches whose regions run again at turns of their own, where the schedule says of all
   /// which do: regions of others are plain calls. Nothing: regions run again as backward comes to them.
   std::optional<std::set<std::pair<int, std::int64_t>>> recompute = {};
-  const Stages* stages = nullptr;       ///< of the model
-  bool comes_back = true;               ///< have the rows a place for a chunk's second visit?
-  const RunKeepers* keepers = nullptr;  ///< who are told where it comes, if gradients follow
+  const Stages* stages = nullptr;  ///< of the model
+  bool comes_back = true;          ///< have the rows a place for a chunk's second visit?
 };
 
 /// One micro-batch on this worker: the model's own forward, and the way back through its passages. It stops
@@ -135,7 +132,7 @@ class MicroBatch {
   };
   OfModel of_model_;
   Passages passages_;
-  std::map<const ParameterKeeper*, std::int64_t> came_to_;  // how often
+  std::shared_ptr<const std::uint64_t> chains_pass_ = Chain::new_pass();  // until all have gone backward
   std::optional<Vector> loss_;
   Routine routine_;  // last: it uses the others
 };

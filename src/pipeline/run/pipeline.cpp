@@ -7,6 +7,7 @@
 #include <ATen/ops/stack.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -18,7 +19,6 @@
 #include "riesz/nn/stages/stages.h"
 #include "riesz/pipeline/run/borrowed.h"
 #include "riesz/pipeline/run/executor.h"
-#include "riesz/pipeline/run/run_keepers.h"
 #include "riesz/pipeline/run/weight_versions.h"
 #include "riesz/pipeline/schedule/verify.h"
 #include "riesz/primitives/backward_passes.h"
@@ -112,6 +112,15 @@ LateNumbers known_to_all(const Partition& all, const std::vector<std::optional<V
   return LateNumbers(between(Space(there, {m}), Space(all, {m}))({Space(there, {m}), mine}).local());
 }
 
+/// Each micro-batch is a pass. (Where weights have versions, the keepers see none.)
+void tell_keepers(const Module& model, std::int64_t micro_batches) {
+  static std::atomic<std::uint64_t> last(0);
+  const std::uint64_t run = ++last;
+  for (const Parameter& parameter : model.parameters()) {
+    if (const auto keeper = parameter.keeper()) keeper->come(run, micro_batches);
+  }
+}
+
 /// Versions of its values are this worker's alone.
 void check_updatable(const LentParameter& lent) {
   throw_error(concat("Pipeline::train: the parameter ", lent.owner.name(), " is lent to stage ", lent.stage,
@@ -184,7 +193,7 @@ LateNumbers Pipeline::run(const std::function<Vector(std::int64_t)>& loss, Weigh
   count_backward_pass(all);  // also on a stage that has nothing to go back through
   const bool weights_apart = has(schedule_, Pass::backward_weights);
   const RunChannels channels(schedule_.micro_batches);
-  const RunKeepers keepers(model_);
+  if (versions == nullptr) tell_keepers(model_, schedule_.micro_batches);
   Borrowed borrowed(model_.lent());
   Executor run(
       schedule_.micro_batches, row_of(schedule_, worker_),
@@ -193,8 +202,7 @@ LateNumbers Pipeline::run(const std::function<Vector(std::int64_t)>& loss, Weigh
        .weights_apart = weights_apart,
        .recompute = recomputed(schedule_, worker_),
        .stages = model_.stages(),
-       .comes_back = versions == nullptr && forward_first(schedule_),
-       .keepers = &keepers},
+       .comes_back = versions == nullptr && forward_first(schedule_)},
       [&](std::int64_t i) { return std::optional(loss(i)); }, borrowed, versions, record);
   run();
   borrowed.give_back();

@@ -31,8 +31,8 @@ class WeightVersions;
 /// threads one runs at a time. The inputs of a chunk are under way while another computes. Sends wait for
 /// nobody.
 ///
-/// Parameters that `Zero` keeps: one Zero for the `parameters(c)` of each chunk c. `loss(i)` says
-/// `begin(i, m)` of each, before it calls the model.
+/// Parameters that `Zero` keeps: one Zero for the `parameters(c)` of each chunk c. A run tells each of them
+/// that it has m passes: the micro-batches.
 ///
 /// Where the schedule has recompute actions, regions (`recompute`) run again there, and those of other chunks
 /// and micro-batches not at all; else when backward comes to them.

@@ -13,6 +13,7 @@
 #include "riesz/train/config/check_images.h"
 #include "riesz/train/config/layout.h"
 #include "riesz/train/config/load_config.h"
+#include "riesz/train/config/parameter_groups.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/config/step_window.h"
@@ -175,17 +176,45 @@ void check_optimizer(const Config& config) {
       optimizer.kind != "one_bit_adam" || optimizer.clip == 0, "optimizer.clip = ", optimizer.clip,
       ": optimizer.kind = \"one_bit_adam\" does not sum gradients, so it has no norm of them to clip; "
       "set optimizer.clip to 0");
+  const auto groups = parameter_groups(optimizer.groups, value_and_origin(config, "optimizer.groups"));
+  const bool own_rate = std::any_of(groups.begin(), groups.end(),
+                                    [](const ParameterGroup& group) { return group.learning_rate; });
+  RIESZ_CHECK(!own_rate || optimizer.learning_rate > 0, value_and_origin(config, "optimizer.learning_rate"),
+              ", and ", value_and_origin(config, "optimizer.groups"),
+              " has rates, which follow its course; set it above 0");
+}
+
+/// A key of the place of something, which is a disk.
+void check_disk(const Config& config, const char* key) {
+  RIESZ_CHECK(!config.offload.path.empty(), value_and_origin(config, key),
+              " needs offload.path, a folder on a disk of each host");
 }
 
 void check_offload(const Config& config) {
   const auto& offload = config.offload;
+  if (offload.activations == "disk") {
+    check_disk(config, "offload.activations");
+    RIESZ_CHECK(config.device == "cpu", value_and_origin(config, "offload.activations"),
+                " is for training on the CPU, and here is ", value_and_origin(config, "device"),
+                "; leave out offload.activations");
+    RIESZ_CHECK(config.layout.pp == 1 || config.layout.recompute == "none",
+                value_and_origin(config, "layout.recompute"), ": on a pipeline (",
+                value_and_origin(config, "layout.pp"),
+                ") regions run again ahead of backward, from what is in memory, and ",
+                value_and_origin(config, "offload.activations"),
+                " would put that on a disk; set layout.recompute to \"none\", or leave out "
+                "offload.activations");
+  }
   if (offload.state == "device") return;
+  if (offload.state == "disk") check_disk(config, "offload.state");
   const std::string& kind = config.optimizer.kind;
-  RIESZ_CHECK(!offload.path.empty(), value_and_origin(config, "offload.state"),
-              " needs offload.path, a folder on a disk of each host");
-  RIESZ_CHECK(config.device == "cpu", value_and_origin(config, "offload.state"),
-              " is for training on the CPU, and here is ", value_and_origin(config, "device"),
-              "; leave out offload.state");
+  RIESZ_CHECK(offload.state != "host" || config.device != "cpu", value_and_origin(config, "offload.state"),
+              " is for training on GPUs, and here is ", value_and_origin(config, "device"),
+              ", whose memory is the host's; leave out offload.state, or set it to \"disk\"");
+  RIESZ_CHECK(offload.masters == "device" || offload.masters == offload.state,
+              value_and_origin(config, "offload.masters"), ", and ",
+              value_and_origin(config, "offload.state"),
+              "; masters lie where the state does, or in memory with the values (\"device\")");
   RIESZ_CHECK(kind == "adamw" || kind == "adam" || kind == "sgd", value_and_origin(config, "optimizer.kind"),
               " looks at whole parameters in a step, and with ", value_and_origin(config, "offload.state"),
               " a few elements are in memory at a time; set optimizer.kind to \"adamw\", \"adam\" or "

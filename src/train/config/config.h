@@ -122,10 +122,13 @@ struct Config {
     std::string decays = "linear";
     double clip = 1.0;
     std::int64_t freeze = 100;
+    std::string groups;
   } optimizer;
 
   struct Offload {
     std::string state = "device";
+    std::string masters = "device";
+    std::string activations = "device";
     std::string path;
     std::int64_t depth = 2;
   } offload;

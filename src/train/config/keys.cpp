@@ -236,46 +236,6 @@ std::vector<Key> general_keys() {
                         "the point: faster, and right to 3 digits"))};
 }
 
-std::vector<Key> optimizer_keys() {
-  const char* kind = "optimizer.kind";
-  const std::vector<std::string> adams{"adamw", "adam", "lamb", "one_bit_adam"};
-  return {
-      choice(RIESZ_TEXT(optimizer.kind, "how gradients become updates"),
-             {"adamw", "adam", "sgd", "lamb", "adafactor", "one_bit_adam"}),
-      RIESZ_NUMBER(optimizer.learning_rate, 0, 10, "the highest learning rate"),
-      only(kind, adams, RIESZ_NUMBER(optimizer.beta1, 0, 0.999999, "decay of the first moment")),
-      only(kind, adams, RIESZ_NUMBER(optimizer.beta2, 0, 0.999999, "decay of the second moment")),
-      only(kind, adams, RIESZ_NUMBER(optimizer.epsilon, 1e-30, 1, "beside the root of the second moment")),
-      only(kind, {"sgd"},
-           RIESZ_NUMBER(optimizer.momentum, 0, 0.999999, "part of the last update that goes on")),
-      RIESZ_NUMBER(optimizer.weight_decay, 0, 10, "of what optimizer.decays says; never of biases and norms"),
-      choice(RIESZ_TEXT(optimizer.decays,
-                        "what decays: weights of linear layers, as in minGPT; or all of two dims or more, "
-                        "tables too, as in nanoGPT and Hugging Face's Trainer"),
-             {"linear", "matrices"}),
-      RIESZ_NUMBER(optimizer.clip, 0, kNoLimit,
-                   "the greatest norm of all gradients together; 0 does not clip"),
-      only(kind, {"one_bit_adam"},
-           RIESZ_INTEGER(optimizer.freeze, 1, kNoLimit, "steps of AdamW before momentum goes as signs")),
-  };
-}
-
-std::vector<Key> offload_keys() {
-  const auto of_disk = [](Key key) { return only("offload.state", {"disk"}, std::move(key)); };
-  return {
-      choice(RIESZ_TEXT(offload.state,
-                        "where the optimizer's state lies: in memory, with the values that are trained, or "
-                        "on a disk, from which a step reads it page by page"),
-             {"device", "disk"}),
-      of_disk(path(RIESZ_TEXT(offload.path,
-                              "a folder on a disk of each host; the files there have no names, and vanish "
-                              "with the job"))),
-      of_disk(RIESZ_INTEGER(offload.depth, 1, 64,
-                            "pages of 4 MiB that are read ahead, and as many that are written behind, of "
-                            "each number that the optimizer keeps for an element")),
-  };
-}
-
 std::vector<Key> schedule_keys() {
   const char* kind = "schedule.kind";
   const std::vector<std::string> warmed{"cosine", "linear", "constant"};
@@ -378,9 +338,9 @@ std::vector<Key> output_keys() {
 
 std::vector<Key> all_keys() {
   std::vector<Key> all;
-  for (const auto& section :
-       {general_keys(), detail::layout_keys(), detail::pipeline_keys(), model_keys(), data_keys(),
-        optimizer_keys(), offload_keys(), schedule_keys(), train_keys(), checkpoint_keys(), output_keys()}) {
+  for (const auto& section : {general_keys(), detail::layout_keys(), detail::pipeline_keys(), model_keys(),
+                              data_keys(), detail::optimizer_keys(), detail::offload_keys(), schedule_keys(),
+                              train_keys(), checkpoint_keys(), output_keys()}) {
     all.insert(all.end(), section.begin(), section.end());
   }
   return all;

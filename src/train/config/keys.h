@@ -16,6 +16,8 @@ namespace detail {
 /// The keys of layouts, and the keys that are read where there is a pipeline.
 std::vector<Key> layout_keys();
 std::vector<Key> pipeline_keys();
+std::vector<Key> optimizer_keys();
+std::vector<Key> offload_keys();
 
 }  // namespace detail
 }  // namespace riesz

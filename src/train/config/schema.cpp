@@ -122,7 +122,8 @@ bool is_read(const Readers& readers, Config config) {
   if (const auto* on = std::get_if<bool& (*)(Config&)>(&choice))
     return (*on)(config) == (readers.values.front() == "true");
   const std::string& chosen = std::get<std::string& (*)(Config&)>(choice)(config);
-  return std::find(readers.values.begin(), readers.values.end(), chosen) != readers.values.end();
+  const bool is_one = std::find(readers.values.begin(), readers.values.end(), chosen) != readers.values.end();
+  return is_one || (!readers.or_key.empty() && is_read({readers.or_key, readers.values}, config));
 }
 
 bool is_read(const Key& key, const Config& config) {
@@ -138,6 +139,7 @@ std::string readers_text(const Readers& readers) {
   std::string text;
   for (const std::string& value : readers.values)
     text += (text.empty() ? readers.key + " = \"" : " or \"") + value + "\"";
+  if (!readers.or_key.empty()) text += " or " + readers_text(Readers{readers.or_key, readers.values});
   return text;
 }
 

@@ -21,6 +21,7 @@ using Field = std::variant<std::int64_t& (*)(Config&), double& (*)(Config&), std
 struct Readers {
   std::string key;
   std::vector<std::string> values;
+  std::string or_key = {};  ///< another text, of which one of these values does too
 };
 
 /// One key of the configuration. Parsing, errors, `riesz train --help` and the guide all read this.

@@ -13,15 +13,33 @@
 #include "riesz/optim/rate_range_test.h"
 #include "riesz/optim/schedule.h"
 #include "riesz/optim/sgd.h"
+#include "riesz/train/config/parameter_groups.h"
 
 namespace riesz {
+namespace {
+
+/// A group that says nothing of decay has that of all, which may be `of_matrices` alone.
+void add(std::vector<Group>& groups, const ParameterGroup& group, double rate,
+         const std::optional<double>& of_matrices) {
+  const double scale = group.learning_rate ? *group.learning_rate / rate : 1;
+  const auto has = [group](const Parameter& parameter) { return group.has(parameter); };
+  if (of_matrices && !group.weight_decay)
+    groups.push_back({[has](const Parameter& parameter) { return has(parameter) && matrices()(parameter); },
+                      scale, of_matrices});
+  groups.push_back({has, scale, group.weight_decay});
+}
+
+}  // namespace
 
 std::unique_ptr<Optimizer> make_optimizer(const Config::Optimizer& config,
                                           const std::shared_ptr<Store>& store, const Partition& sharers) {
-  const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze] = config;
+  const auto& [kind, rate, beta1, beta2, epsilon, momentum, weight_decay, decays, clip, freeze, own] = config;
   const bool by_shape = decays == "matrices";
   const double decay = by_shape ? 0 : weight_decay;
+  const std::optional<double> of_matrices = by_shape ? std::optional(weight_decay) : std::nullopt;
   std::vector<Group> groups;
+  for (const ParameterGroup& group : parameter_groups(own, "optimizer.groups"))
+    add(groups, group, rate, of_matrices);
   if (by_shape) groups.push_back({.has = matrices(), .weight_decay = weight_decay});
   if (kind == "sgd")
     return std::make_unique<SGD>(

@@ -20,6 +20,7 @@
 #include "riesz/train/loop/profile.h"
 #include "riesz/train/loop/skipped_steps.h"
 #include "riesz/train/loop/stop_signals.h"
+#include "riesz/train/report/disk_report.h"
 #include "riesz/train/report/results.h"
 #include "riesz/train/report/summary.h"
 #include "riesz/train/report/trace.h"
@@ -32,6 +33,13 @@ std::string introduction(const Config& config, const Learner& model, const Task&
   return concat(model.module.describe(), "\n", task.describe(), "\n", config.train.steps, " steps on ",
                 to_string(model.workers), "\n", model.module.placement(), "each rank will hold\n",
                 memory_table(memory, false));
+}
+
+/// Of the optimizer's state, of the rank that has most.
+std::int64_t most_elsewhere(const std::vector<RankMemory>& ranks) {
+  std::int64_t most = 0;
+  for (const RankMemory& rank : ranks) most = std::max(most, rank.state.optimizer_elsewhere);
+  return most;
 }
 
 /// Of the last step.
@@ -76,12 +84,18 @@ void run_session(const Config& config, const Learner& model, const Task& task, c
   std::optional<Results> results;
   if (first) results.emplace(config, task.unit(), std::cout, notes);
 
+  const std::vector<DiskSpeed> disks = measure_disks(mesh, config);
   TrainingStep step(config, model);
   const std::vector<RankMemory> will_hold = collect_memory(mesh, step.memory());
   Checkpoints checkpoints(config, model, task, step);  // refuses before anything is shown
   if (first) notes << introduction(config, model, task, will_hold) << std::flush;
   if (first && !step.state_place().empty())
     notes << "the optimizer's state lies on " << step.state_place() << "\n" << std::flush;
+  if (first && !step.activation_place().empty())
+    notes << "what blocks save for backward lies on " << step.activation_place() << "\n" << std::flush;
+  if (first && !disks.empty())
+    notes << disk_report(config, disks, config.offload.state == "disk" ? most_elsewhere(will_hold) : 0)
+          << std::flush;
   if (results && !checkpoints.moved().empty()) results->say(checkpoints.moved());
   const Beginning beginning = checkpoints.begin();
   set_failure_note(checkpoints.what_resume_takes());

@@ -19,19 +19,23 @@
 #include "riesz/comm/late_checks.h"
 #include "riesz/comm/layer_scope.h"
 #include "riesz/comm/trace/range.h"
+#include "riesz/io/disk/activations_on_disk.h"
 #include "riesz/io/disk/disk_place.h"
 #include "riesz/nn/freeze.h"
 #include "riesz/nn/module.h"
 #include "riesz/nn/recompute/policy.h"
 #include "riesz/optim/clip.h"
+#include "riesz/optim/host_place.h"
 #include "riesz/optim/untrained.h"
 #include "riesz/partition/split.h"
 #include "riesz/primitives/backward.h"
 #include "riesz/primitives/chain.h"
 #include "riesz/train/config/layout.h"
+#include "riesz/train/config/parameter_groups.h"
 #include "riesz/train/config/placement.h"
 #include "riesz/train/config/schema.h"
 #include "riesz/train/loop/make_optimizer.h"
+#include "riesz/train/report/disk_report.h"
 
 namespace riesz {
 namespace {
@@ -70,13 +74,18 @@ void in_words_of_training(std::int64_t step, const Call& call) {
 }
 
 /// The store, told where its optimizer keeps its state.
-std::shared_ptr<Store> with_state_place(std::shared_ptr<Store> store, const Config::Offload& offload) {
+std::shared_ptr<Store> with_state_place(std::shared_ptr<Store> store, const Config& config) {
+  const Config::Offload& offload = config.offload;
+  const LiesThere what = offload.masters == "device" ? LiesThere::state : LiesThere::state_and_masters;
   if (offload.state == "disk")
-    store->keep_state_in(disk_place(offload.path, {.depth = static_cast<std::size_t>(offload.depth)}));
+    store->keep_state_in(
+        disk_place(offload_paths(config), {.depth = static_cast<std::size_t>(offload.depth)}), what);
+  else if (offload.state == "host")
+    store->keep_state_in(host_place(), what);
   return store;
 }
 
-/// The model, with the parameters frozen that train.frozen means.
+/// The model, with the parameters frozen that train.frozen means. Says which patterns mean none.
 const Learner& with_frozen(const Config& config, const Learner& model) {
   std::vector<std::string> patterns;
   std::istringstream words(config.train.frozen);
@@ -87,6 +96,8 @@ const Learner& with_frozen(const Config& config, const Learner& model) {
                   std::any_of(all.begin(), all.end(), [](const Parameter& each) { return each.trained(); }),
               value_and_origin(config, "train.frozen"),
               " freezes the whole model, so there is nothing to train; leave some modules out");
+  const std::string groups = value_and_origin(config, "optimizer.groups");
+  check_groups(parameter_groups(config.optimizer.groups, groups), all, groups);
   return model;
 }
 
@@ -98,11 +109,15 @@ TrainingStep::TrainingStep(const Config& config, const Learner& model)
       gates_(model.module, model.workers),
       zeros_(model.module, {.stage = static_cast<int>(config.layout.zero),
                             .axes = token_axes(config.layout, model.workers)}),
-      store_(with_state_place(zeros_.store(), config.offload)),
+      store_(with_state_place(zeros_.store(), config)),
       optimizer_(make_optimizer(config.optimizer, store_,
                                 model.workers.along(token_axes(config.layout, model.workers)))) {
   if (config.precision == "fp16" || config.compute == "fp16") scale_.emplace();
   if (config.layout.recompute != "none") set_recompute(model.module, policy_of(config.layout));
+  const auto& offload = config.offload;
+  if (offload.activations == "disk")
+    activations_.emplace(model.module, activations_on_disk(offload_paths(config)),
+                         static_cast<std::size_t>(offload.depth));
   if (model.load && !config.resume) model.load();
   if (config.layout.pp > 1) pipeline_.emplace(model.module, pipeline_schedule(config));
 }
@@ -117,7 +132,6 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   const double mean = 1.0 / targets;
   const auto scaled = [&](const Vector& sum) { return scale_ ? scale_->scaled(sum, mean) : mean * sum; };
   const auto sum = [&](std::int64_t i) {
-    zeros_.begin(i, parts);
     const Range range(RangeKind::phase, "forward");
     return sum_of_losses(step, batch, split[static_cast<int>(i)], targets);
   };
@@ -135,6 +149,7 @@ LateNumber TrainingStep::loss_and_gradients(std::int64_t step, const Batch& batc
   }
   at::Tensor there;
   for (std::int64_t i = 0; i < parts; ++i) {
+    zeros_.begin(i, parts);
     Chain chain;
     const Vector losses = sum(i);
     backward(scaled(losses));
@@ -155,6 +170,8 @@ Vector TrainingStep::sum_of_losses(std::int64_t step, const Batch& batch, const 
                             .step = step,
                             .first_row = rows.begin,
                             .rows = batch.rows()});
+  std::optional<OffloadScope> offload;
+  if (activations_) offload.emplace(*activations_);
   // The model's own loss is a mean over its rows: that of the batch is the mean over all rows.
   const double share = static_cast<double>(rows.size()) / static_cast<double>(batch.rows());
   return training_loss(model_, batch.part(rows), targets * share);
@@ -225,12 +242,17 @@ std::string TrainingStep::state_place() const {
   return place ? place->describe() : "";
 }
 
+std::string TrainingStep::activation_place() const {
+  return activations_ ? activations_->place().describe() : "";
+}
+
 Memory TrainingStep::memory() const {
   std::int64_t untrained = 0;
   for (const Parameter& parameter : model_.module.parameters()) {
     if (!parameter.trained()) untrained += static_cast<std::int64_t>(parameter.value().local().nbytes());
   }
-  return {zeros_.holdings(), optimizer_->bytes(), optimizer_->bytes_elsewhere(), untrained};
+  return {zeros_.holdings(), optimizer_->bytes(), optimizer_->bytes_elsewhere(),
+          activations_ ? activations_->place().bytes() : 0, untrained};
 }
 
 }  // namespace riesz

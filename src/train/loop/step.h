@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "riesz/comm/late_number.h"
+#include "riesz/nn/offload/activation_offload.h"
 #include "riesz/optim/loss_scale.h"
 #include "riesz/optim/optimizer.h"
 #include "riesz/pipeline/run/pipeline.h"
@@ -22,8 +23,9 @@ namespace riesz {
 struct Memory {
   Holdings model;
   std::int64_t optimizer = 0;
-  std::int64_t optimizer_on_disk = 0;  ///< not in memory
-  std::int64_t untrained = 0;          ///< frozen parameters and buffers
+  std::int64_t optimizer_elsewhere = 0;  ///< not in memory
+  std::int64_t activations_on_disk = 0;  ///< the most so far
+  std::int64_t untrained = 0;            ///< frozen parameters and buffers
 };
 
 /// A step of training: the mean loss of a batch's targets, in micro-batches; backward; the gradients' norm
@@ -75,6 +77,8 @@ class TrainingStep {
   Memory memory() const;
   /// Where the optimizer keeps its state, in words; "" where it is in memory.
   std::string state_place() const;
+  /// Where what blocks save for backward lies, in words; "" where it is in memory.
+  std::string activation_place() const;
 
   /// This worker's actions in the last step, with their times in seconds of the host's steady clock. Empty
   /// without a pipeline.
@@ -96,6 +100,7 @@ class TrainingStep {
   std::shared_ptr<Store> store_;
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<LossScale> scale_;
+  std::optional<ActivationOffload> activations_;
   std::optional<Pipeline> pipeline_;
   std::vector<Timed> timeline_;
   bool under_way_ = false;

@@ -113,15 +113,17 @@ std::string traffic_table(const std::vector<TrafficByOperation>& ranks) {
 }
 
 std::vector<RankMemory> collect_memory(const Partition& partition, const Memory& mine) {
-  const auto& [parameters, gradients, masters, passing, gathered] = mine.model;
+  const auto& [parameters, gradients, masters, passing, gathered, waiting] = mine.model;
   const std::string text = concat(parameters, " ", gradients, " ", masters, " ", passing, " ", mine.optimizer,
-                                  " ", mine.optimizer_on_disk, " ", mine.untrained, " ", most_resident());
+                                  " ", mine.optimizer_elsewhere, " ", mine.activations_on_disk, " ",
+                                  mine.untrained, " ", waiting, " ", most_resident());
   std::vector<RankMemory> ranks;
   for (const std::string& theirs : collect_texts(partition, text)) {
     RankMemory rank;
     Holdings& held = rank.state.model;
     std::istringstream(theirs) >> held.parameters >> held.gradients >> held.masters >> held.passing >>
-        rank.state.optimizer >> rank.state.optimizer_on_disk >> rank.state.untrained >> rank.resident;
+        rank.state.optimizer >> rank.state.optimizer_elsewhere >> rank.state.activations_on_disk >>
+        rank.state.untrained >> held.waiting >> rank.resident;
     ranks.push_back(rank);
   }
   return ranks;
@@ -146,12 +148,17 @@ std::string memory_table(const std::vector<RankMemory>& ranks, bool resident) {
   row("gradients", [](const RankMemory& r) { return r.state.model.gradients; });
   row("optimizer", [](const RankMemory& r) { return r.state.optimizer + r.state.model.masters; });
   row("passing through", [](const RankMemory& r) { return r.state.model.passing; });
-  const auto on_disk = [](const RankMemory& r) { return r.state.optimizer_on_disk; };
+  const auto elsewhere = [](const RankMemory& r) { return r.state.optimizer_elsewhere; };
   row("in all", [](const RankMemory& r) {
-    const auto& [parameters, gradients, masters, passing, gathered] = r.state.model;
-    return parameters + gradients + masters + passing + r.state.optimizer + r.state.untrained;
+    const Holdings& held = r.state.model;
+    return held.parameters + held.gradients + held.masters + held.passing + r.state.optimizer +
+           r.state.untrained;
   });
-  if (std::any_of(ranks.begin(), ranks.end(), on_disk)) row("optimizer, on disk", on_disk);
+  if (std::any_of(ranks.begin(), ranks.end(), elsewhere)) row("optimizer, elsewhere", elsewhere);
+  const auto activations = [](const RankMemory& r) { return r.state.activations_on_disk; };
+  if (std::any_of(ranks.begin(), ranks.end(), activations)) row("activations, on disk", activations);
+  const auto waiting = [](const RankMemory& r) { return r.state.model.waiting; };
+  if (std::any_of(ranks.begin(), ranks.end(), waiting)) row("waiting, at most", waiting);
   if (resident) row("process at its most", [](const RankMemory& r) { return r.resident; });
   return text;
 }

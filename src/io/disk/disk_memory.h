@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Riesz authors
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace riesz {
+
+/// The bytes of whole lines that hold so many.
+std::int64_t disk_lines(std::int64_t bytes);
+
+/// Memory for transfers: it begins at a line, and is zero. It is the system's own, so that what a transfer
+/// still writes after an error never lies in memory of others; in huge pages where the system has some, which
+/// a disk moves in fewer requests. @throws Error naming `what` if there is none.
+std::shared_ptr<std::byte> disk_memory(const std::string& what, std::int64_t bytes);
+
+}  // namespace riesz
