@@ -96,8 +96,8 @@ class Store {
 
   /// For optimizers: keeps the masters of half values in `places` from now on, one for each share, nullptr
   /// for a share without a master; without places in memory again. It writes the masters of now there, gives
-  /// their memory back, and `shares` has the half values themselves. Who updates a master casts it to the
-  /// value. Local. @throws Error if the store keeps masters in memory alone.
+  /// their memory back, and `shares` has the half values themselves. An optimizer casts each master that it
+  /// updates to the value. Local. @throws Error if the store keeps masters in memory alone.
   virtual void keep_masters_in(std::vector<std::shared_ptr<const StateElsewhere>> places);
   /// Casts masters that lie elsewhere to their values; `updated` does so. Local.
   virtual void cast_masters() {}

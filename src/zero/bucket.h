@@ -103,7 +103,7 @@ class Bucket {
   const Operation& operation(std::string_view what);
   /// Elements of parameter k that this worker trains, of the bucket's.
   Interval trained(std::size_t k) const;
-  /// Those of them among a tensor of all that this worker trains.
+  /// The same elements, in a tensor of all elements that this worker trains.
   at::Tensor trained_part(const at::Tensor& flat, std::size_t k) const;
   /// Where those that this worker trains begin.
   std::int64_t from() const { return live_.values == Lifetimes::Values::always ? 0 : team_.begin(); }

@@ -27,7 +27,7 @@ class Visits {
     /// Forward or backward comes to a unit; `next` is the one that comes after it, as far as is known.
     std::function<void(std::size_t unit, std::optional<std::size_t> next)> enter;
     /// A pass (a number of its own) is to bring more gradients of a unit, from another chain or from what is
-    /// put off. What has come since the last event is all of this pass.
+    /// put off. All gradients since the last event are of this pass.
     std::function<void(std::size_t unit, std::uint64_t pass)> waits;
     /// A pass has brought all gradients of a unit: no visit of it is open there, nor is one to come in a
     /// region that is to be computed again. `again`: this was said before, and backward has recorded more

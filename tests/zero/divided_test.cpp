@@ -180,6 +180,11 @@ TEST(Divided, SayWhatIsWrong) {
   EXPECT_EQ(of_models[0]->shares().size(), 6U);
   EXPECT_EQ(of_models[1]->shares().size(), 6U);
   EXPECT_ERROR(of_models[0]->state(), "parameters named a.bias are in two of the stores", "by their names");
+  of_models[0]->zero_gradients();
+  EXPECT_ERROR(of_models[0]->zero_gradients(), "the gradients of store 0 are let go twice",
+               "call zero_gradients of each store once a step");
+  of_models[1]->zero_gradients();
+  EXPECT_NO_THROW(of_models[0]->zero_gradients());
   store->keep_state_in(disk_place("/tmp"), LiesThere::state_and_masters);
   EXPECT_ERROR(divided(store, {matrices()}),
                "divided: the masters of a store that is divided stay in memory");

@@ -13,8 +13,8 @@
 namespace riesz {
 
 /// A checkpoint that is written in the background, with the same bytes and crash-safety as `save_checkpoint`.
-/// Each worker copies what it must write, and a thread of its own writes the copy. What lies elsewhere, such
-/// as on a disk, is not copied to memory: it is written at once, and the thread waits for the disk. The
+/// Each worker copies what it must write, and a thread of its own writes the copy. State on a disk or a host
+/// is not copied to memory. It is written before the call returns, and the thread waits for the disk. The
 /// threads communicate in a channel of their own (`SideChannel`); when all have written, the first worker's
 /// thread renames the folder. So the checkpoint is finished whatever its workers do meanwhile, even after an
 /// error on one, as long as all their processes live.

@@ -14,7 +14,7 @@ namespace riesz {
 /// A folder on a disk as the place of activations (`ActivationOffload`). Each worker writes to a file of its
 /// own in the folder. It has no name, so it vanishes with the process however that ends. It grows in the
 /// first step, and its room is used again in the next ones. It bypasses the page cache (O_DIRECT) where the
-/// file system allows it. Memory of n bytes takes ⌈n/4096⌉·4096 bytes of it, and so many are written and
+/// file system allows it. Memory of n bytes takes ⌈n/4096⌉·4096 bytes of the file. As many are written and
 /// read.
 /// @throws Error if no file can be made in the folder, or the kernel refuses what `by` names. Later, if the
 /// disk is full, or a write or a read fails; the error names the folder and the byte.

@@ -32,7 +32,7 @@ class DiskPages : public Pages {
   std::int64_t bytes() const override;
   std::int64_t bytes_in_memory() const override;
 
-  /// That of a folder.
+  /// The file in a folder.
   const UnnamedFile& file(std::size_t folder = 0) const { return *files_[folder]; }
 
  private:

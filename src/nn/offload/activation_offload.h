@@ -34,10 +34,10 @@ class BlockCall;
 /// backward at most `depth` + 1 blocks are in memory. With b_1 … b_L the bytes that L blocks save, a pass
 /// writes b_1 + … + b_(L−1) and reads b_1 + … + b_(L−1−depth).
 ///
-/// Memory that several operations or blocks save is written once, as a whole. These stay in memory: leaves,
-/// such as parameters; memory that others hold too, such as a weight's copy in another type, or that is lent,
-/// as gathered values are; and what is smaller than 4096 bytes. Of a block that runs again (`recompute`) the
-/// kept inputs are what it saves. Without gradients, and outside of blocks, nothing is done.
+/// Memory that several operations or blocks save is written once, as a whole. Leaves, such as parameters,
+/// stay in memory. So does memory that others hold too, such as a weight's copy in another type, or that is
+/// lent, such as gathered values. So does what is smaller than 4096 bytes. A block that runs again
+/// (`recompute`) saves its kept inputs. Without gradients, and outside of blocks, nothing is done.
 ///
 /// Several micro-batches may be under way. One thread at a time runs calls and backward of what was made with
 /// one offload.

@@ -69,7 +69,7 @@ class BlockCall {
  public:
   explicit BlockCall(std::shared_ptr<Offloading> all) : all_(std::move(all)) {}
 
-  /// That of a tensor that the block saves.
+  /// The memory of a tensor that the block saves.
   std::shared_ptr<SavedMemory> save(const at::Storage& memory);
   /// The call has ended. If it saved some, it is the last one of its chain.
   void end(const std::shared_ptr<BlockCall>& self);
